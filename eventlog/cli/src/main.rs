@@ -1,0 +1,3 @@
+//! The `eventlog` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A lock-free ring of recycled chunks.
