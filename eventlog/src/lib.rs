@@ -1,1 +1,3 @@
 //! GHC event logs.
+
+pub mod format;

@@ -1,0 +1,388 @@
+//! The streaming decoder: bytes in any split go in, framed records come out.
+
+use super::block::{BlockMarker, END_MARKER};
+use super::error::{DecodeError, DecodeErrorKind};
+use super::event_type::{EventSize, EventType};
+use super::frame::{Frame, Place};
+use super::header::{
+    DATA_BEGIN, HEADER_BEGIN, HEADER_END, Header, TYPE_BEGIN, TYPE_END, TYPES_BEGIN, TYPES_END,
+    check_len, check_type,
+};
+use super::raw::RawEvent;
+
+/// A part of a log.
+///
+/// ```
+/// use ghc_eventlog::format::Record;
+///
+/// assert!(matches!(Record::End, Record::End));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Record<'a> {
+    /// The header. Comes first, and once.
+    Header(&'a Header),
+    /// A block starts. The events up to its end belong to its capability.
+    BlockBegin {
+        /// Where the marker starts, in bytes from the start of the log.
+        offset: u64,
+        /// The marker.
+        marker: BlockMarker,
+    },
+    /// An event.
+    Event(RawEvent<'a>),
+    /// The end marker. Nothing comes after it.
+    End,
+}
+
+/// Decodes a log that comes in pieces.
+///
+/// Events that lie whole in a piece are borrowed from it; one that does not is put together in a
+/// buffer of the decoder's own, which is all that it allocates besides the header: at most 64 KiB.
+///
+/// Framing is strict, as [`DecodeErrorKind`] lists. What it does not check: time may run backwards,
+/// within a block too (GHC's garbage collector dates events back), and events may lie outside
+/// blocks.
+///
+/// A log that was cut gives every whole record before the cut; [`finish`](Self::finish) tells of the
+/// cut.
+///
+/// ```
+/// use ghc_eventlog::format::{
+///     BlockMarker, CapNo, Decoded, Decoder, END_MARKER, Event, Header, Record,
+/// };
+///
+/// let event = Event::UserMessage { text: "hello" };
+/// let size = (BlockMarker::LEN + event.encoded_len()) as u32;
+/// let mut log = Header::standard().encode();
+/// log.extend(BlockMarker { begin: 1, size, end: 3, cap: CapNo::new(0) }.encode());
+/// event.encode_to_vec(2, &mut log);
+/// log.extend(END_MARKER);
+///
+/// let mut messages = Vec::new();
+/// let mut decoder = Decoder::new();
+/// for mut piece in log.chunks(7) {
+///     while let Some(record) = decoder.next(&mut piece)? {
+///         if let Record::Event(raw) = record {
+///             if let Decoded::Known(Event::UserMessage { text }) = raw.decode()? {
+///                 messages.push((raw.time, text.to_owned()));
+///             }
+///         }
+///     }
+/// }
+/// decoder.finish()?;
+/// assert_eq!(messages, [(2, "hello".to_owned())]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    stage: Stage,
+    header: Header,
+    wide_threads: bool,
+    place: Place,
+    /// The start of a record that does not lie whole in a piece.
+    carry: Vec<u8>,
+    /// Whether `carry` was handed out, and goes with the next call.
+    handed_out: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Begin,
+    /// At `etb\0` or at the end of the types.
+    Types,
+    /// After `etb\0`.
+    TypeHead,
+    /// Before a description of so many bytes, and the length of what follows it.
+    Description {
+        id: u16,
+        size: EventSize,
+        len: usize,
+    },
+    /// Before so many bytes of which nothing is known, and `ete\0`.
+    Extra {
+        len: usize,
+    },
+    /// After the types.
+    HeaderEnd,
+    Data,
+    Ended,
+    Failed(DecodeError),
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder for a log from its first byte on.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::at(Stage::Begin, Header::empty())
+    }
+
+    /// A decoder for blocks without a header, of a log whose header is known. It gives no
+    /// [`Record::Header`], and offsets are counted from the first byte it gets.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{Decoder, END_MARKER, Header, Record};
+    ///
+    /// let mut decoder = Decoder::after_header(Header::standard().clone());
+    /// assert_eq!(decoder.next(&mut &END_MARKER[..])?, Some(Record::End));
+    /// # Ok::<(), ghc_eventlog::format::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn after_header(header: Header) -> Self {
+        let mut decoder = Self::at(Stage::Data, header);
+        decoder.wide_threads = decoder.header.wide_threads();
+        decoder
+    }
+
+    const fn at(stage: Stage, header: Header) -> Self {
+        Self {
+            stage,
+            header,
+            wide_threads: false,
+            place: Place {
+                offset: 0,
+                block_end: 0,
+                cap: None,
+            },
+            carry: Vec::new(),
+            handed_out: false,
+        }
+    }
+
+    /// The header, once it has been read.
+    ///
+    /// ```
+    /// assert!(ghc_eventlog::format::Decoder::new().header().is_none());
+    /// ```
+    #[must_use]
+    pub fn header(&self) -> Option<&Header> {
+        match self.stage {
+            Stage::Data | Stage::Ended => Some(&self.header),
+            _ => None,
+        }
+    }
+
+    /// The next record of the log, of which `input` is the next piece.
+    ///
+    /// Takes what it reads off the front of `input`. `None` means that all of `input` was taken and
+    /// no further record is whole: go on with the next piece, or [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// If the log's framing is broken. All later calls give the same error.
+    #[inline]
+    pub fn next<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Record<'s>>, DecodeError> {
+        if self.handed_out {
+            self.carry.clear();
+            self.handed_out = false;
+        }
+        if !matches!(self.stage, Stage::Data) {
+            return self.next_outside_data(input);
+        }
+        if !self.carry.is_empty() {
+            return self.next_carried(input);
+        }
+        match self.place.frame(&self.header, input) {
+            Ok(Frame::Event { head, len }) => {
+                let (event, rest) = input.split_at(len);
+                *input = rest;
+                Ok(Some(Record::Event(self.place.pass_event(
+                    event,
+                    head,
+                    self.wide_threads,
+                ))))
+            }
+            Ok(Frame::Need(_)) if input.is_empty() => Ok(None),
+            Ok(_) => self.next_carried(input),
+            Err(kind) => Err(self.fail(kind)),
+        }
+    }
+
+    /// Takes the next record into `carry`, and hands it out from there.
+    #[cold]
+    fn next_carried(&mut self, input: &mut &[u8]) -> Result<Option<Record<'_>>, DecodeError> {
+        loop {
+            let (len, record) = match self.place.frame(&self.header, &self.carry) {
+                Ok(Frame::Need(len)) => (len, None),
+                Ok(Frame::End) => {
+                    self.place.offset += END_MARKER.len() as u64;
+                    self.stage = Stage::Ended;
+                    self.handed_out = true;
+                    return Ok(Some(Record::End));
+                }
+                Ok(Frame::Marker { len }) => (len, Some(0)),
+                Ok(Frame::Event { head, len }) => (len, Some(head)),
+                Err(kind) => return Err(self.fail(kind)),
+            };
+            match record {
+                None if !self.fill(input, len) => return Ok(None),
+                None => {}
+                Some(head) => {
+                    self.handed_out = true;
+                    if head == 0 {
+                        let offset = self.place.offset;
+                        let marker = self.place.pass_marker(&self.carry);
+                        return Ok(Some(Record::BlockBegin { offset, marker }));
+                    }
+                    let event = self.place.pass_event(&self.carry, head, self.wide_threads);
+                    return Ok(Some(Record::Event(event)));
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn next_outside_data(&mut self, input: &mut &[u8]) -> Result<Option<Record<'_>>, DecodeError> {
+        loop {
+            match self.stage {
+                Stage::Data => return Ok(Some(Record::Header(&self.header))),
+                Stage::Ended if input.is_empty() => return Ok(None),
+                Stage::Ended => return Err(self.fail(DecodeErrorKind::AfterEnd)),
+                Stage::Failed(error) => return Err(error),
+                stage => match self.header_piece(stage, input) {
+                    Ok(Some(next)) => self.stage = next,
+                    Ok(None) => return Ok(None),
+                    Err(kind) => return Err(self.fail(kind)),
+                },
+            }
+        }
+    }
+
+    /// Reads what belongs to a stage of the header; gives the next stage if it is whole.
+    fn header_piece(
+        &mut self,
+        stage: Stage,
+        input: &mut &[u8],
+    ) -> Result<Option<Stage>, DecodeErrorKind> {
+        let want = match stage {
+            Stage::Types => 4,
+            Stage::Description { len, .. } => len + 4,
+            Stage::Extra { len } => len + 4,
+            _ => 8,
+        };
+        check_len(self.place.offset + want as u64)?;
+        if !self.fill(input, want) {
+            return Ok(None);
+        }
+        let next = match stage {
+            Stage::Begin => {
+                self.expect_tag(0, HEADER_BEGIN)?;
+                self.expect_tag(4, TYPES_BEGIN)?;
+                Stage::Types
+            }
+            Stage::Types if self.carry == TYPES_END => Stage::HeaderEnd,
+            Stage::Types => {
+                self.expect_tag(0, TYPE_BEGIN)?;
+                Stage::TypeHead
+            }
+            Stage::TypeHead => {
+                let [i0, i1, s0, s1, n0, n1, n2, n3] = self.array(0);
+                let id = u16::from_be_bytes([i0, i1]);
+                let size = EventSize::from_field(u16::from_be_bytes([s0, s1]));
+                check_type(id, size)?;
+                let len = u32::from_be_bytes([n0, n1, n2, n3]) as usize;
+                Stage::Description { id, size, len }
+            }
+            Stage::Description { id, size, len } => {
+                let description = String::from_utf8_lossy(&self.carry[..len]).into_owned();
+                self.header.declare(EventType {
+                    id,
+                    size,
+                    description: description.into(),
+                })?;
+                Stage::Extra {
+                    len: u32::from_be_bytes(self.array(len)) as usize,
+                }
+            }
+            Stage::Extra { len } => {
+                self.expect_tag(len, TYPE_END)?;
+                Stage::Types
+            }
+            _ => {
+                self.expect_tag(0, HEADER_END)?;
+                self.expect_tag(4, DATA_BEGIN)?;
+                self.wide_threads = self.header.wide_threads();
+                Stage::Data
+            }
+        };
+        self.place.offset += want as u64;
+        self.carry.clear();
+        Ok(Some(next))
+    }
+
+    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
+        *self.carry[at..]
+            .first_chunk()
+            .expect("the piece of the header is whole")
+    }
+
+    fn expect_tag(&mut self, at: usize, expected: [u8; 4]) -> Result<(), DecodeErrorKind> {
+        let found = self.array(at);
+        if found != expected {
+            self.place.offset += at as u64;
+            return Err(DecodeErrorKind::Tag { expected, found });
+        }
+        Ok(())
+    }
+
+    /// Moves bytes to `carry` until those are `len`; false if there are not enough.
+    fn fill(&mut self, input: &mut &[u8], len: usize) -> bool {
+        let missing = len - self.carry.len();
+        let (taken, rest) = input.split_at(missing.min(input.len()));
+        self.carry.extend_from_slice(taken);
+        *input = rest;
+        self.carry.len() == len
+    }
+
+    #[cold]
+    fn fail(&mut self, kind: DecodeErrorKind) -> DecodeError {
+        let error = DecodeError {
+            offset: self.place.offset,
+            kind,
+        };
+        self.stage = Stage::Failed(error);
+        error
+    }
+
+    /// Whether the log is over: to be called when there are no more bytes, after
+    /// [`next`](Self::next) gave `None`.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::Truncated`] if there was no end marker, with the offset at which the last
+    /// whole record ended (0 within the header). The error of `next` if that has failed.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{Decoder, DecodeErrorKind};
+    ///
+    /// let mut decoder = Decoder::new();
+    /// assert_eq!(decoder.next(&mut &b"hdrb"[..])?, None);
+    /// let error = decoder.finish().unwrap_err();
+    /// assert_eq!(error.kind, DecodeErrorKind::Truncated { partial: 4 });
+    /// # Ok::<(), ghc_eventlog::format::DecodeError>(())
+    /// ```
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        let carried = if self.handed_out {
+            0
+        } else {
+            self.carry.len() as u64
+        };
+        let (offset, partial) = match self.stage {
+            Stage::Ended => return Ok(()),
+            Stage::Failed(error) => return Err(error),
+            Stage::Data => (self.place.offset, carried),
+            _ => (0, self.place.offset + carried),
+        };
+        Err(DecodeError {
+            offset,
+            kind: DecodeErrorKind::Truncated { partial },
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! The header: which event types a log may hold, and their sizes.
+
+use std::sync::LazyLock;
+
+use super::block::{BLOCK_MARKER, BlockMarker};
+use super::error::HeaderError;
+use super::event::{self, FIXED_HEAD};
+use super::event_type::{EventSize, EventType};
+
+pub(super) const HEADER_BEGIN: [u8; 4] = *b"hdrb";
+pub(super) const TYPES_BEGIN: [u8; 4] = *b"hetb";
+pub(super) const TYPE_BEGIN: [u8; 4] = *b"etb\0";
+pub(super) const TYPE_END: [u8; 4] = *b"ete\0";
+pub(super) const TYPES_END: [u8; 4] = *b"hete";
+pub(super) const HEADER_END: [u8; 4] = *b"hdre";
+pub(super) const DATA_BEGIN: [u8; 4] = *b"datb";
+
+/// The most bytes that a header may take, 1 MiB. GHC's take about 3 KiB.
+pub const MAX_HEADER_LEN: usize = 1 << 20;
+
+/// Bytes of an event type in a header besides its description.
+const TYPE_FRAME: usize = 20;
+/// Bytes of a header besides its event types.
+const HEADER_FRAME: usize = 20;
+
+/// The event types that a log declares.
+///
+/// ```
+/// use ghc_eventlog::format::{EventSize, Header};
+///
+/// let header = Header::standard();
+/// assert_eq!(header.size(19), Some(EventSize::Variable));
+/// assert_eq!(header.size(5), None);
+/// assert_eq!(header.encode().len(), header.encoded_len());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    types: Vec<EventType>,
+    encoded_len: usize,
+    /// Indexed by id, so that a walk over events finds the size by one load.
+    lengths: Vec<EventLength>,
+}
+
+/// Bytes of a whole event of some type: its head and payload if that is fixed, or a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct EventLength(pub(super) u32);
+
+impl EventLength {
+    pub(super) const UNDECLARED: Self = Self(0);
+    pub(super) const VARIABLE: Self = Self(u32::MAX);
+}
+
+impl Header {
+    /// The header of the logs that this library writes: every type of [`Event`](super::Event) in
+    /// the layout of GHC's current development version, with GHC's descriptions, by id.
+    #[must_use]
+    pub fn standard() -> &'static Self {
+        static STANDARD: LazyLock<Header> = LazyLock::new(|| {
+            let mut types = event::types();
+            let declared = |id, size, description| EventType {
+                id,
+                size,
+                description,
+            };
+            types.extend([
+                declared(BLOCK_MARKER, EventSize::Fixed(14), "Block marker".into()),
+                declared(42, EventSize::Variable, "Intern string".into()),
+                // Old readers take its presence for the present meaning of stop statuses.
+                declared(59, EventSize::Fixed(0), "Empty event for bug #9003".into()),
+            ]);
+            types.sort_by_key(|declared| declared.id);
+            Header::new(types).expect("the standard header is a legal one")
+        });
+        &STANDARD
+    }
+
+    /// A header that declares these types. Where an id comes twice the last one counts.
+    ///
+    /// # Errors
+    /// If no log can have such a header, see [`HeaderError`].
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{EventSize, EventType, Header, HeaderError};
+    ///
+    /// let mine = EventType { id: 0xffff, size: EventSize::Fixed(8), description: "Mine".into() };
+    /// assert_eq!(Header::new([mine]), Err(HeaderError::EndMarkerId));
+    /// ```
+    pub fn new(types: impl IntoIterator<Item = EventType>) -> Result<Self, HeaderError> {
+        let mut header = Self::empty();
+        types
+            .into_iter()
+            .try_for_each(|declared| header.declare(declared))?;
+        Ok(header)
+    }
+
+    pub(super) const fn empty() -> Self {
+        Self {
+            types: Vec::new(),
+            encoded_len: HEADER_FRAME,
+            lengths: Vec::new(),
+        }
+    }
+
+    pub(super) fn declare(&mut self, declared: EventType) -> Result<(), HeaderError> {
+        check_type(declared.id, declared.size)?;
+        let encoded_len = self.encoded_len + TYPE_FRAME + declared.description.len();
+        check_len(encoded_len as u64)?;
+        let index = usize::from(declared.id);
+        if self.lengths.len() <= index {
+            self.lengths.resize(index + 1, EventLength::UNDECLARED);
+        }
+        self.lengths[index] = match declared.size {
+            EventSize::Fixed(payload) => EventLength(FIXED_HEAD as u32 + u32::from(payload)),
+            EventSize::Variable => EventLength::VARIABLE,
+        };
+        self.encoded_len = encoded_len;
+        self.types.push(declared);
+        Ok(())
+    }
+
+    /// The declared types, in the order of the header.
+    #[must_use]
+    pub fn event_types(&self) -> &[EventType] {
+        &self.types
+    }
+
+    /// The size declared for events of that id; `None` if the id is not declared.
+    #[must_use]
+    pub fn size(&self, id: u16) -> Option<EventSize> {
+        match self.event_length(id) {
+            EventLength::UNDECLARED => None,
+            EventLength::VARIABLE => Some(EventSize::Variable),
+            EventLength(len) => Some(EventSize::Fixed((len - FIXED_HEAD as u32) as u16)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn event_length(&self, id: u16) -> EventLength {
+        self.lengths
+            .get(usize::from(id))
+            .copied()
+            .unwrap_or(EventLength::UNDECLARED)
+    }
+
+    /// Whether thread ids take eight bytes, as in GHC 6.12.
+    pub(super) fn wide_threads(&self) -> bool {
+        self.size(0) == Some(EventSize::Fixed(8))
+    }
+
+    /// Bytes from the start of the log to its first event.
+    #[must_use]
+    pub const fn encoded_len(&self) -> usize {
+        self.encoded_len
+    }
+
+    /// Everything from the start of the log to its first event.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.encoded_len);
+        out.extend(HEADER_BEGIN);
+        out.extend(TYPES_BEGIN);
+        for declared in &self.types {
+            out.extend(TYPE_BEGIN);
+            out.extend(declared.id.to_be_bytes());
+            out.extend(declared.size.field().to_be_bytes());
+            out.extend((declared.description.len() as u32).to_be_bytes());
+            out.extend(declared.description.as_bytes());
+            out.extend(0u32.to_be_bytes());
+            out.extend(TYPE_END);
+        }
+        out.extend(TYPES_END);
+        out.extend(HEADER_END);
+        out.extend(DATA_BEGIN);
+        out
+    }
+}
+
+/// Whether a header may declare that type.
+pub(super) fn check_type(id: u16, size: EventSize) -> Result<(), HeaderError> {
+    const LEAST: u16 = BlockMarker::PAYLOAD as u16;
+    match (id, size) {
+        (u16::MAX, _) => Err(HeaderError::EndMarkerId),
+        (BLOCK_MARKER, EventSize::Fixed(LEAST..)) => Ok(()),
+        (BLOCK_MARKER, _) => Err(HeaderError::BlockMarkerSize { size, least: LEAST }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a header may be that long.
+pub(super) fn check_len(bytes: u64) -> Result<(), HeaderError> {
+    const LIMIT: u64 = MAX_HEADER_LEN as u64;
+    if bytes > LIMIT {
+        return Err(HeaderError::TooLong {
+            bytes,
+            limit: LIMIT,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! GHC's eventlog format: every event type, encoded and decoded without allocation.
+//!
+//! Here is what bytes mean and nothing else: no threads, no files, no clocks.
+//!
+//! A log is a [`Header`], then [blocks](BlockMarker) of [`Event`]s, then the [`END_MARKER`]. All
+//! times are nanoseconds since the program's start; all numbers in the log are big-endian.
+//!
+//! Writing: [`Header::encode`], [`BlockMarker::encode`], [`Event::encode`]. Reading: a [`Decoder`]
+//! for a stream that comes in any pieces, [`events`] for the body of one block in memory; both give
+//! a [`RawEvent`], whose fields are decoded on demand.
+//!
+//! Of events GHC writes no more, of those that are reserved for other systems and of new ones the
+//! decoder gives the payload: see [`Decoded::Other`].
+#![deny(unsafe_code)]
+
+mod block;
+mod decode;
+mod error;
+mod event;
+mod event_type;
+mod frame;
+mod header;
+mod layout;
+mod list;
+mod profile;
+mod raw;
+mod text;
+mod value;
+mod walk;
+mod wire;
+
+pub use block::{BLOCK_MARKER, BlockMarker, END_MARKER};
+pub use decode::{Decoder, Record};
+pub use error::{DecodeError, DecodeErrorKind, EventError, EventErrorKind, HeaderError};
+pub use event::{Event, FIXED_HEAD, MAX_PAYLOAD, VARIABLE_HEAD};
+pub use event_type::{EventSize, EventType};
+pub use header::{Header, MAX_HEADER_LEN};
+pub use list::{CostCentreStack, CostCentreStackIter, Strings, StringsIter};
+pub use profile::{HeapProfFilter, TickyInfo};
+pub use raw::{Decoded, RawEvent};
+pub use text::{NulError, ZStr};
+pub use value::{
+    CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, StopStatus,
+    TaskId, ThreadId,
+};
+pub use walk::{Events, events};
