@@ -1,1 +1,13 @@
-//! A lock-free ring of recycled chunks.
+#![no_std]
+#![doc = include_str!("../README.md")]
+
+extern crate alloc;
+
+mod builder;
+mod chunk;
+mod error;
+mod primitive;
+pub mod spsc;
+
+pub use builder::Builder;
+pub use error::{BuildError, PopError, PushError, ReserveError};

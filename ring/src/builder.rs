@@ -1,0 +1,156 @@
+//! The shape of a ring: how long its chunks are, and how many there may be.
+
+use crate::chunk;
+use crate::error::BuildError;
+use crate::spsc::{self, Consumer, Producer};
+
+/// Bytes of items that a chunk holds where nobody says otherwise.
+const DEFAULT_CHUNK_BYTES: usize = 1024;
+
+/// Most chunks that [`Builder::with_capacity`] divides a ring into.
+const DEFAULT_MAX_CHUNKS: usize = 1024;
+
+/// Makes rings of a given shape.
+///
+/// A ring is `chunks` chunks of `chunk_len` slots each. Short chunks give room back sooner; long
+/// ones allow longer contiguous reservations and cost less at their ends. Room comes back a chunk
+/// at a time, so a ring of two chunks can be half empty and yet refuse an item.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::Builder;
+///
+/// // Four chunks of 256 bytes, all of them allocated now rather than when first needed.
+/// let (producer, consumer) = Builder::new(256, 4).preallocate(true).spsc::<u8>()?;
+/// assert_eq!(producer.capacity(), 1024);
+/// assert_eq!(consumer.capacity(), 1024);
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    shape: Shape,
+    preallocate: bool,
+    origin: usize,
+}
+
+/// What was asked for: the shape depends on the size of an item only where it is left open.
+#[derive(Clone, Debug)]
+enum Shape {
+    Exact { chunk_len: usize, chunks: usize },
+    Capacity(usize),
+}
+
+impl Builder {
+    /// A ring of exactly `chunks` chunks of `chunk_len` slots (items).
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 3).spsc::<u8>()?;
+    /// assert_eq!(producer.capacity(), 192);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn new(chunk_len: usize, chunks: usize) -> Self {
+        Builder {
+            shape: Shape::Exact { chunk_len, chunks },
+            preallocate: false,
+            origin: 0,
+        }
+    }
+
+    /// A ring in which `capacity` items always fit, divided as suits the size of an item: chunks
+    /// of about 1 KiB, at least two of them, and at most about a thousand.
+    ///
+    /// One chunk more is added than the capacity needs, so that an item is never refused while
+    /// fewer than `capacity` are in the ring, wherever in its chunks they lie. (Long contiguous
+    /// reservations can leave slots unused; only those can eat into this promise.)
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::with_capacity(1000).spsc::<u64>()?;
+    /// assert!(producer.capacity() >= 1000);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn with_capacity(capacity: usize) -> Self {
+        Builder {
+            shape: Shape::Capacity(capacity),
+            preallocate: false,
+            origin: 0,
+        }
+    }
+
+    /// Whether every chunk is allocated when the ring is made, so that no push ever allocates.
+    /// Otherwise (the default) a chunk is allocated when it is first needed.
+    ///
+    /// Either way a chunk that has been read is used again, and memory goes back to the allocator
+    /// when both halves are gone.
+    ///
+    /// ```
+    /// let ring = chunkring::Builder::new(4096, 8).preallocate(true).spsc::<u8>()?;
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn preallocate(mut self, yes: bool) -> Self {
+        self.preallocate = yes;
+        self
+    }
+
+    /// Where positions and sequence numbers begin, so that tests reach their wrap-around.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn origin(mut self, origin: usize) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Makes a single-producer single-consumer ring.
+    ///
+    /// Allocates the table of chunks (64 bytes a chunk), and the chunks too where
+    /// [`preallocate`](Self::preallocate) asks for it.
+    ///
+    /// # Errors
+    /// [`BuildError`] where the shape is impossible or memory cannot be had; nothing is left
+    /// allocated then.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(16, 4).spsc()?;
+    /// producer.push('a').unwrap();
+    /// assert_eq!(consumer.pop(), Ok('a'));
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn spsc<T>(&self) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+        let (chunk_len, chunks) = self.resolve(size_of::<T>())?;
+        let too_large = BuildError::TooLarge {
+            chunk_len,
+            chunks,
+            item_size: size_of::<T>(),
+        };
+        // Half the range of a position tells "ahead" from "behind" after a wrap-around.
+        let in_range = chunk_len
+            .checked_mul(chunks)
+            .is_some_and(|n| n <= isize::MAX as usize);
+        if !in_range || !chunk::fits_address_space::<T>(chunk_len) {
+            return Err(too_large);
+        }
+        spsc::ring(chunk_len, chunks, self.preallocate, self.origin, too_large)
+    }
+
+    /// The chunk length and the number of chunks for items of `item_size` bytes.
+    fn resolve(&self, item_size: usize) -> Result<(usize, usize), BuildError> {
+        let (chunk_len, chunks) = match self.shape {
+            Shape::Exact { chunk_len, chunks } => (chunk_len, chunks),
+            Shape::Capacity(0) => (0, 1),
+            Shape::Capacity(capacity) => {
+                let by_bytes = (DEFAULT_CHUNK_BYTES / item_size.max(1)).max(32);
+                // Small rings get several chunks all the same: room comes back by chunks.
+                let share = capacity.div_ceil(if capacity >= 256 { 4 } else { 2 });
+                let least = capacity.div_ceil(DEFAULT_MAX_CHUNKS);
+                let chunk_len = by_bytes.min(share).max(least);
+                (chunk_len, capacity.div_ceil(chunk_len).saturating_add(1))
+            }
+        };
+        match (chunk_len, chunks) {
+            (0, _) => Err(BuildError::ZeroChunkLen),
+            (_, 0) => Err(BuildError::ZeroChunks),
+            shape => Ok(shape),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What can be refused, and why. An error that concerns an item gives the item back.
+
+use core::fmt;
+
+/// Why [`push`](crate::spsc::Producer::push) refused an item; the item is inside.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, PushError};
+///
+/// let (mut producer, _consumer) = Builder::new(1, 1).spsc::<&str>()?;
+/// producer.push("first").unwrap();
+/// assert_eq!(producer.push("second"), Err(PushError::Full("second")));
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PushError<T> {
+    /// Every chunk is in use, or memory for one more could not be had. Try again later.
+    Full(T),
+    /// The consumer is gone: nobody will ever take the item.
+    Closed(T),
+}
+
+impl<T> PushError<T> {
+    /// The item that was refused.
+    ///
+    /// ```
+    /// assert_eq!(chunkring::PushError::Full(7).into_inner(), 7);
+    /// ```
+    pub fn into_inner(self) -> T {
+        match self {
+            PushError::Full(item) | PushError::Closed(item) => item,
+        }
+    }
+
+    /// Whether the ring had no room.
+    ///
+    /// ```
+    /// assert!(chunkring::PushError::Full(()).is_full());
+    /// ```
+    pub fn is_full(&self) -> bool {
+        matches!(self, PushError::Full(_))
+    }
+
+    /// Whether the consumer was gone.
+    ///
+    /// ```
+    /// assert!(chunkring::PushError::Closed(()).is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        matches!(self, PushError::Closed(_))
+    }
+}
+
+// By hand, so that no `T: Debug` is asked for.
+impl<T> fmt::Debug for PushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PushError::Full(_) => "Full(..)",
+            PushError::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for PushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PushError::Full(_) => "the ring is full",
+            PushError::Closed(_) => "the ring is closed: its consumer is gone",
+        })
+    }
+}
+
+impl<T> core::error::Error for PushError<T> {}
+
+/// Why there was nothing to [`pop`](crate::spsc::Consumer::pop) or
+/// [`read`](crate::spsc::Consumer::read).
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, PopError};
+///
+/// let (mut producer, mut consumer) = Builder::new(4, 2).spsc::<u32>()?;
+/// assert_eq!(consumer.pop(), Err(PopError::Empty));
+/// producer.push(1).unwrap();
+/// drop(producer);
+/// assert_eq!(consumer.pop(), Ok(1));
+/// assert_eq!(consumer.pop(), Err(PopError::Closed));
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PopError {
+    /// Nothing is there now; the producer lives and may bring more.
+    Empty,
+    /// Nothing is there and nothing will ever come: the producer is gone, and every item it had
+    /// committed has been taken.
+    Closed,
+}
+
+impl PopError {
+    /// Whether items may still come.
+    ///
+    /// ```
+    /// assert!(chunkring::PopError::Empty.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        matches!(self, PopError::Empty)
+    }
+
+    /// Whether nothing will ever come again.
+    ///
+    /// ```
+    /// assert!(chunkring::PopError::Closed.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        matches!(self, PopError::Closed)
+    }
+}
+
+impl fmt::Display for PopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PopError::Empty => "the ring is empty",
+            PopError::Closed => "the ring is closed: its producer is gone and no item is left",
+        })
+    }
+}
+
+impl core::error::Error for PopError {}
+
+/// Why [`reserve`](crate::spsc::Producer::reserve) gave no slots.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, ReserveError};
+///
+/// let (mut producer, _consumer) = Builder::new(8, 2).spsc::<u8>()?;
+/// assert_eq!(
+///     producer.reserve(9).unwrap_err(),
+///     ReserveError::TooLong { requested: 9, chunk_len: 8 },
+/// );
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReserveError {
+    /// Every chunk is in use, or memory for one more could not be had. Try again later.
+    Full,
+    /// The consumer is gone: nobody will ever read the slots.
+    Closed,
+    /// The slots can never lie side by side: a chunk is shorter than that.
+    TooLong {
+        /// Slots that were asked for.
+        requested: usize,
+        /// Slots in a chunk, the most that can be had.
+        chunk_len: usize,
+    },
+}
+
+impl ReserveError {
+    /// Whether the ring had no room.
+    ///
+    /// ```
+    /// assert!(chunkring::ReserveError::Full.is_full());
+    /// ```
+    pub fn is_full(&self) -> bool {
+        matches!(self, ReserveError::Full)
+    }
+
+    /// Whether the consumer was gone.
+    ///
+    /// ```
+    /// assert!(chunkring::ReserveError::Closed.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        matches!(self, ReserveError::Closed)
+    }
+
+    /// Whether no chunk is long enough.
+    ///
+    /// ```
+    /// assert!(chunkring::ReserveError::TooLong { requested: 9, chunk_len: 8 }.is_too_long());
+    /// ```
+    pub fn is_too_long(&self) -> bool {
+        matches!(self, ReserveError::TooLong { .. })
+    }
+}
+
+impl fmt::Display for ReserveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReserveError::Full => f.write_str("the ring is full"),
+            ReserveError::Closed => f.write_str("the ring is closed: its consumer is gone"),
+            ReserveError::TooLong {
+                requested,
+                chunk_len,
+            } => write!(
+                f,
+                "{requested} contiguous slots can never be had: a chunk has {chunk_len}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ReserveError {}
+
+/// Why a [`Builder`](crate::Builder) made no ring. Nothing is left allocated.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{BuildError, Builder};
+///
+/// assert_eq!(Builder::new(0, 4).spsc::<u8>().unwrap_err(), BuildError::ZeroChunkLen);
+/// assert_eq!(
+///     Builder::new(usize::MAX, 2).spsc::<u8>().unwrap_err().to_string(),
+///     format!("2 chunks of {} items of 1 bytes exceed the address space", usize::MAX),
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// A chunk of no slots was asked for.
+    ZeroChunkLen,
+    /// A ring of no chunks was asked for.
+    ZeroChunks,
+    /// The ring would need more than `isize::MAX` slots, or a chunk or the table of chunks more
+    /// than `isize::MAX` bytes.
+    TooLarge {
+        /// Slots in a chunk.
+        chunk_len: usize,
+        /// Number of chunks.
+        chunks: usize,
+        /// Bytes an item takes.
+        item_size: usize,
+    },
+    /// The allocator refused the table of chunks or a chunk that was to be allocated up front.
+    OutOfMemory,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::ZeroChunkLen => f.write_str("a chunk needs at least 1 slot, not 0"),
+            BuildError::ZeroChunks => f.write_str("a ring needs at least 1 chunk, not 0"),
+            BuildError::TooLarge {
+                chunk_len,
+                chunks,
+                item_size,
+            } => write!(
+                f,
+                "{chunks} chunks of {chunk_len} items of {item_size} bytes exceed the address space"
+            ),
+            BuildError::OutOfMemory => f.write_str("the allocator refused the ring's memory"),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}

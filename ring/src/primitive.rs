@@ -1,0 +1,118 @@
+//! Atomics, `Arc`, allocation and the slot cell: the language's own, or loom's under `--cfg loom`.
+//!
+//! This is the only file that names loom. Nothing here knows about rings.
+
+use core::mem::MaybeUninit;
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    alloc::{alloc, dealloc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+    },
+};
+
+#[cfg(not(loom))]
+pub(crate) use {
+    ::alloc::{
+        alloc::{alloc, dealloc},
+        sync::Arc,
+    },
+    core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+};
+
+/// Memory for one item. Whether it holds one is known only to the ring's positions.
+#[cfg(not(loom))]
+#[repr(transparent)]
+pub(crate) struct Slot<T>(core::cell::UnsafeCell<MaybeUninit<T>>);
+
+/// Memory for one item, with every access checked for races by loom.
+#[cfg(loom)]
+pub(crate) struct Slot<T>(loom::cell::UnsafeCell<MaybeUninit<T>>);
+
+impl<T> Slot<T> {
+    /// Whether fresh memory must be turned into slots one by one (loom's cells have state).
+    pub(crate) const NEEDS_INIT: bool = cfg!(loom);
+
+    /// An empty slot.
+    pub(crate) fn new() -> Self {
+        #[cfg(loom)]
+        return Slot(loom::cell::UnsafeCell::new(MaybeUninit::uninit()));
+        #[cfg(not(loom))]
+        Slot(core::cell::UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Puts `value` into the slot, without dropping what was there.
+    ///
+    /// # Safety
+    /// Nobody else may access the slot during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn write(&self, value: T) {
+        #[cfg(loom)]
+        self.0.with_mut(|slot| {
+            // SAFETY: the caller has the slot to itself.
+            unsafe { (*slot).write(value) };
+        });
+        #[cfg(not(loom))]
+        // SAFETY: the caller has the slot to itself.
+        unsafe {
+            (*self.0.get()).write(value);
+        }
+    }
+
+    /// Moves the value out of the slot.
+    ///
+    /// # Safety
+    /// The slot must hold a value, which counts as moved afterwards, and nobody may write the slot
+    /// during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn read(&self) -> T {
+        #[cfg(loom)]
+        return self.0.with(|slot| {
+            // SAFETY: the caller says that there is a value and no writer.
+            unsafe { (*slot).assume_init_read() }
+        });
+        #[cfg(not(loom))]
+        // SAFETY: the caller says that there is a value and no writer.
+        unsafe {
+            (*self.0.get()).assume_init_read()
+        }
+    }
+
+    /// Drops the values in `count` slots from `first` on. Where a drop panics, the others are still
+    /// dropped.
+    ///
+    /// # Safety
+    /// The slots must lie in one chunk and hold values, which count as moved afterwards, and nobody
+    /// else may access them during the call.
+    pub(crate) unsafe fn drop_range(first: *mut Self, count: usize) {
+        if !core::mem::needs_drop::<T>() {
+            return;
+        }
+        #[cfg(loom)]
+        for index in 0..count {
+            // SAFETY: the caller says that the slots from `first` on hold values.
+            drop(unsafe { (*first.add(index)).read() });
+        }
+        #[cfg(not(loom))]
+        // SAFETY: a slot is laid out as the value it holds, and the caller has the slots to itself.
+        unsafe {
+            core::ptr::slice_from_raw_parts_mut(first.cast::<T>(), count).drop_in_place();
+        }
+    }
+}
+
+/// Loads a word that only the calling thread ever writes.
+///
+/// loom 0.7 forgets another thread's earlier access to an atomic once this thread has loaded it, and
+/// then leaves out the interleavings of that access with this thread's next store; so under loom the
+/// writer's own look goes past its scheduler.
+#[inline(always)]
+pub(crate) fn load_own(word: &AtomicUsize) -> usize {
+    #[cfg(loom)]
+    // SAFETY: no other thread writes the word.
+    return unsafe { word.unsync_load() };
+    #[cfg(not(loom))]
+    word.load(Ordering::Relaxed)
+}

@@ -1,0 +1,473 @@
+//! The consumer's half, and the contiguous items that it reads in place.
+
+use super::shared::Shared;
+use crate::error::PopError;
+use crate::primitive::{Arc, Ordering, Slot};
+use core::fmt;
+use core::ptr;
+
+/// The half that takes items out. It may be sent to another thread, and is not shared.
+///
+/// Dropping it closes the ring: the producer's next need of a chunk is refused as
+/// [`PushError::Closed`](crate::PushError::Closed). Items that were not taken are dropped when both
+/// halves are gone.
+///
+/// # Examples
+///
+/// ```
+/// let (mut producer, mut consumer) = chunkring::Builder::new(8, 2).spsc()?;
+/// producer.push(1).unwrap();
+/// producer.push(2).unwrap();
+/// assert_eq!(consumer.pop(), Ok(1));
+/// assert_eq!(consumer.len(), 1);
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+pub struct Consumer<T> {
+    /// Position of the next item.
+    position: usize,
+    /// Everything from `position` to here is known to be items of the current chunk.
+    limit: usize,
+    /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
+    base: *mut Slot<T>,
+    /// Where the current chunk's range ends; equal to `position` where there is no current chunk.
+    end: usize,
+    /// Sequence number of the chunk to be entered next.
+    seq: usize,
+    /// Whether there is a current chunk: chunk `seq - 1`.
+    in_chunk: bool,
+    /// Positions lost to holes before the current chunk.
+    holes: usize,
+    /// The position that was last stored to `read`.
+    told: usize,
+    shared: Arc<Shared<T>>,
+}
+
+// SAFETY: a consumer only ever moves items out of the ring, so it may go wherever they may go. The
+// pointer in it is into memory that `shared` keeps alive.
+unsafe impl<T: Send> Send for Consumer<T> {}
+
+impl<T> Consumer<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, origin: usize) -> Self {
+        let seq = shared.consumer.head.load(Ordering::Relaxed);
+        Consumer {
+            position: origin,
+            limit: origin,
+            base: ptr::null_mut(),
+            end: origin,
+            seq,
+            in_chunk: false,
+            holes: 0,
+            told: origin,
+            shared,
+        }
+    }
+
+    /// Takes the oldest item out.
+    ///
+    /// Never blocks and never allocates. The chunk goes back to the producer with its last item.
+    ///
+    /// # Errors
+    /// [`PopError::Empty`] where nothing is there now, [`PopError::Closed`] where nothing will ever
+    /// come: the latter only after every item of the producer has been taken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use chunkring::PopError;
+    ///
+    /// let (mut producer, mut consumer) = chunkring::spsc::bounded(4)?;
+    /// assert_eq!(consumer.pop(), Err(PopError::Empty));
+    /// producer.push(5).unwrap();
+    /// assert_eq!(consumer.pop(), Ok(5));
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        if self.position == self.limit {
+            self.refill()?;
+        }
+        // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
+        // 1), and this one counts as moved once the position has passed it.
+        let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
+        self.position = self.position.wrapping_add(1);
+        if self.position == self.end {
+            self.retire();
+        }
+        Ok(item)
+    }
+
+    /// All items that are ready and lie side by side, to be read in place: the rest of the oldest
+    /// chunk, as far as it is committed. At least one.
+    ///
+    /// Nothing is taken out before [`release`](ReadSlice::release).
+    ///
+    /// # Errors
+    /// As for [`pop`](Self::pop).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// for number in 1..=3 {
+    ///     producer.push(number).unwrap();
+    /// }
+    /// let ready = consumer.read()?;
+    /// assert_eq!(&*ready, [1, 2, 3]);
+    /// ready.release(2);
+    /// assert_eq!(consumer.pop(), Ok(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
+        // Always a fresh look at the tail, since more may have come than was known before.
+        self.refill()?;
+        Ok(ReadSlice { consumer: self })
+    }
+
+    /// Looks for items at `position`; on success `limit` is beyond it.
+    #[inline]
+    fn refill(&mut self) -> Result<(), PopError> {
+        // Acquire: pairs with the producer's Release stores of the tail: the items before it, their
+        // chunk's entry, and `used` of complete chunks are seen.
+        let tail = self.shared.producer.tail.load(Ordering::Acquire);
+        let ready = tail.wrapping_sub(self.position);
+        if ready != 0 && ready < self.end.wrapping_sub(self.position) {
+            self.limit = tail;
+            return Ok(());
+        }
+        self.refill_at_boundary(tail)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill_at_boundary(&mut self, mut tail: usize) -> Result<(), PopError> {
+        if self.in_chunk && self.position == self.end {
+            // A drop that panicked in `release` has kept the chunk from being given back.
+            self.retire();
+        }
+        loop {
+            if tail == self.position {
+                // Acquire: pairs with the Release store in the producer's drop. Its last tail was
+                // stored before, so one more look tells whether anything came in between.
+                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+                let seen = tail;
+                tail = self.shared.producer.tail.load(Ordering::Acquire);
+                if tail == seen {
+                    self.tell_position();
+                    return Err(if closed {
+                        PopError::Closed
+                    } else {
+                        PopError::Empty
+                    });
+                }
+            }
+            if !self.in_chunk {
+                self.enter();
+            }
+            let ready = tail.wrapping_sub(self.position);
+            if ready < self.end.wrapping_sub(self.position) {
+                self.limit = tail;
+                return Ok(());
+            }
+            // The chunk is complete: there are items up to where it was closed.
+            let hole = self.current_hole();
+            self.limit = self.end.wrapping_sub(hole);
+            if self.limit != self.position {
+                return Ok(());
+            }
+            self.position = self.end;
+            self.retire();
+        }
+    }
+
+    /// Slots left unused at the end of the current chunk, which must be complete.
+    fn current_hole(&self) -> usize {
+        // Relaxed: the tail that completed the chunk has been acquired.
+        let used = self
+            .shared
+            .entry(self.seq.wrapping_sub(1))
+            .used
+            .load(Ordering::Relaxed);
+        self.shared.fixed.chunk_len - used
+    }
+
+    /// Makes the next chunk, into which the tail has been seen to reach, the current one.
+    fn enter(&mut self) {
+        let entry = self.shared.entry(self.seq);
+        // Relaxed: the tail beyond the chunk's start has been acquired, and the entry was written
+        // before it.
+        let first = entry.first.load(Ordering::Relaxed);
+        let start = entry.start.load(Ordering::Relaxed);
+        debug_assert_eq!(
+            start, self.position,
+            "chunks follow each other without a gap"
+        );
+        self.base = first.wrapping_sub(start);
+        self.end = start.wrapping_add(self.shared.fixed.chunk_len);
+        self.seq = self.seq.wrapping_add(1);
+        self.in_chunk = true;
+    }
+
+    /// Gives the current chunk, from which every item has been taken, back to the producer.
+    #[cold]
+    #[inline(never)]
+    fn retire(&mut self) {
+        self.holes = self.holes.wrapping_add(self.current_hole());
+        self.in_chunk = false;
+        self.limit = self.position;
+        // Release: pairs with the producer's Acquire load of the head; every item has been moved
+        // out before the producer writes to the chunk again.
+        self.shared.consumer.head.store(self.seq, Ordering::Release);
+    }
+
+    /// Lets the producer's `len` know how far this half has come. Stored only where nothing is to be
+    /// done anyway, so that taking an item costs no shared store.
+    fn tell_position(&mut self) {
+        if self.told != self.position {
+            self.told = self.position;
+            // Relaxed: a count, not a permission.
+            self.shared
+                .consumer
+                .read
+                .store(self.position, Ordering::Relaxed);
+        }
+    }
+
+    /// Items that are ready. All of them can be taken; more may have come since. Never more than
+    /// [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// assert_eq!(consumer.len(), 1);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        let shared = &*self.shared;
+        // Acquire: as in `refill`.
+        let tail = shared.producer.tail.load(Ordering::Acquire);
+        if tail == self.position {
+            return 0;
+        }
+        // Acquire: pairs with the producer's Release store; the entries before it are seen. It may
+        // be newer than the tail, so look for the chunk that the tail lies in.
+        let mut seq = shared
+            .producer
+            .installed
+            .load(Ordering::Acquire)
+            .wrapping_sub(1);
+        let mut entry = shared.entry(seq);
+        while (tail.wrapping_sub(entry.start.load(Ordering::Relaxed)) as isize) < 0 {
+            seq = seq.wrapping_sub(1);
+            entry = shared.entry(seq);
+        }
+        let start = entry.start.load(Ordering::Relaxed);
+        let mut holes = entry.holes.load(Ordering::Relaxed);
+        if tail.wrapping_sub(start) == shared.fixed.chunk_len {
+            holes = holes.wrapping_add(shared.fixed.chunk_len - entry.used.load(Ordering::Relaxed));
+        }
+        let put = tail.wrapping_sub(holes);
+        let taken = self.position.wrapping_sub(self.holes);
+        put.wrapping_sub(taken)
+    }
+
+    /// Whether there is nothing to take now.
+    ///
+    /// ```
+    /// let (_producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert!(consumer.is_empty());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the producer would be refused a slot now for want of a chunk.
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(1, 1).spsc()?;
+    /// assert!(!consumer.is_full());
+    /// producer.push(1).unwrap();
+    /// assert!(consumer.is_full());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_full(&self) -> bool {
+        let shared = &*self.shared;
+        // Acquire: pairs with the producer's Release store; the last chunk's entry is seen.
+        let installed = shared.producer.installed.load(Ordering::Acquire);
+        let head = if self.in_chunk {
+            self.seq.wrapping_sub(1)
+        } else {
+            self.seq
+        };
+        if installed.wrapping_sub(head) < shared.fixed.chunks {
+            return false;
+        }
+        let start = shared
+            .entry(installed.wrapping_sub(1))
+            .start
+            .load(Ordering::Relaxed);
+        // Relaxed: nothing is read on the strength of it.
+        let tail = shared.producer.tail.load(Ordering::Relaxed);
+        tail.wrapping_sub(start) == shared.fixed.chunk_len
+    }
+
+    /// The most items that the ring can hold: chunks times chunk length.
+    ///
+    /// ```
+    /// let (_producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert_eq!(consumer.capacity(), 8);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity()
+    }
+
+    /// Whether the producer is gone. Items may still be there: only
+    /// [`PopError::Closed`] says that none is.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// drop(producer);
+    /// assert!(consumer.is_closed());
+    /// assert_eq!(consumer.pop(), Ok(1));
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        // Acquire: pairs with the Release store in the producer's drop.
+        self.shared.fixed.producer_gone.load(Ordering::Acquire)
+    }
+}
+
+impl<T> Drop for Consumer<T> {
+    fn drop(&mut self) {
+        // Where the items begin that are dropped with the ring.
+        self.tell_position();
+        // Release: pairs with the producer's Acquire load in `is_closed`.
+        self.shared
+            .fixed
+            .consumer_gone
+            .store(true, Ordering::Release);
+    }
+}
+
+impl<T> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Contiguous items, read in place; see [`Consumer::read`]. A slice of them by `Deref`.
+///
+/// Dropping it takes nothing out: the same items come again.
+///
+/// # Examples
+///
+/// Writing bytes to something that takes only a part of them:
+///
+/// ```
+/// use std::io::Write;
+///
+/// let (mut producer, mut consumer) = chunkring::Builder::new(16, 2).spsc()?;
+/// let mut grant = producer.reserve(5)?;
+/// grant.extend_from_slice(b"hello");
+/// grant.commit_all();
+///
+/// let mut narrow = [0; 3];
+/// let ready = consumer.read()?;
+/// let written = narrow.as_mut_slice().write(&ready)?;
+/// ready.release(written);
+/// assert_eq!(&narrow, b"hel");
+/// assert_eq!(&*consumer.read()?, b"lo");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a slice that is not released stays in the ring"]
+pub struct ReadSlice<'a, T> {
+    /// Its items from `position` to `limit`, at least one.
+    consumer: &'a mut Consumer<T>,
+}
+
+impl<T> ReadSlice<'_, T> {
+    /// Takes the first `count` items out and drops them. Where the chunk is finished by it, the
+    /// chunk goes back to the producer.
+    ///
+    /// Where dropping an item panics, the other items are dropped all the same and every one of the
+    /// `count` counts as taken; only the chunk's return waits for the consumer's next call.
+    ///
+    /// # Panics
+    /// Where there are fewer than `count` items; nothing is taken then.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// producer.push(2).unwrap();
+    /// consumer.read()?.release(1);
+    /// assert_eq!(consumer.pop(), Ok(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn release(self, count: usize) {
+        let consumer = self.consumer;
+        let ready = consumer.limit.wrapping_sub(consumer.position);
+        assert!(
+            count <= ready,
+            "{count} items cannot be released: {ready} are there"
+        );
+        let first = consumer.base.wrapping_add(consumer.position);
+        // Before the drops: an item whose drop panics must not be met again.
+        consumer.position = consumer.position.wrapping_add(count);
+        // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
+        // and the producer does not get the chunk back before `retire`.
+        unsafe { Slot::drop_range(first, count) };
+        if consumer.position == consumer.end {
+            consumer.retire();
+        }
+    }
+
+    /// Takes all of these items out and drops them; otherwise as [`release`](Self::release).
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// consumer.read()?.release_all();
+    /// assert!(consumer.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn release_all(self) {
+        let ready = self.consumer.limit.wrapping_sub(self.consumer.position);
+        self.release(ready);
+    }
+}
+
+// A slot is not laid out as the item alone under loom, so there are no slices of them there.
+#[cfg(not(loom))]
+impl<T> core::ops::Deref for ReadSlice<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        let consumer = &*self.consumer;
+        // SAFETY: the slots from `position` to `limit` lie side by side in one chunk, hold items
+        // that are this half's (invariant 1), and stay as they are while `self` is borrowed; a slot
+        // is laid out as the item it holds.
+        unsafe {
+            core::slice::from_raw_parts(
+                consumer.base.wrapping_add(consumer.position).cast::<T>(),
+                consumer.limit.wrapping_sub(consumer.position),
+            )
+        }
+    }
+}
+
+impl<T> fmt::Debug for ReadSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ready = self.consumer.limit.wrapping_sub(self.consumer.position);
+        f.debug_struct("ReadSlice").field("len", &ready).finish()
+    }
+}

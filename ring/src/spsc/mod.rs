@@ -1,0 +1,99 @@
+//! The ring for one producer and one consumer.
+//!
+//! [`Producer`] and [`Consumer`] are the two halves; each may be sent to a thread of its own. Every
+//! operation of either half ends in a bounded number of steps, whatever the other half does
+//! (wait-free), except for the allocator's own behaviour where a chunk is allocated.
+//!
+//! # Order
+//!
+//! Items arrive in the order in which they were committed, and whatever a thread did before it
+//! committed an item *happens before* what another does after it has received that item.
+//!
+//! # Room
+//!
+//! The producer takes a chunk when the one before it is used up; the consumer gives a chunk back as
+//! soon as it has taken the chunk's last item. So [`Producer::push`] can say full although the
+//! consumer has taken items of the oldest chunk: up to a chunk's length minus one. A contiguous
+//! [`reserve`](Producer::reserve) that does not fit into what is left of a chunk leaves that rest
+//! unused.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::thread;
+//!
+//! let (mut producer, mut consumer) = chunkring::spsc::bounded(1000)?;
+//!
+//! let sender = thread::spawn(move || {
+//!     for mut number in 0..10_000_u64 {
+//!         while let Err(refused) = producer.push(number) {
+//!             number = refused.into_inner();
+//!             thread::yield_now();
+//!         }
+//!     }
+//! });
+//!
+//! let mut sum = 0;
+//! loop {
+//!     match consumer.pop() {
+//!         Ok(number) => sum += number,
+//!         Err(nothing) if nothing.is_closed() => break,
+//!         Err(_) => thread::yield_now(),
+//!     }
+//! }
+//! sender.join().unwrap();
+//! assert_eq!(sum, 10_000 * 9_999 / 2);
+//! # Ok::<(), chunkring::BuildError>(())
+//! ```
+
+mod consumer;
+mod producer;
+mod shared;
+
+pub use consumer::{Consumer, ReadSlice};
+pub use producer::{Grant, Producer};
+
+use crate::builder::Builder;
+use crate::error::BuildError;
+use crate::primitive::Arc;
+use shared::Shared;
+
+/// A ring in which `capacity` items always fit; short for
+/// [`Builder::with_capacity(capacity).spsc()`](Builder::with_capacity).
+///
+/// # Errors
+/// [`BuildError`] where the capacity is zero or too large, or the allocator refuses.
+///
+/// # Examples
+///
+/// ```
+/// let (mut producer, mut consumer) = chunkring::spsc::bounded(100)?;
+/// producer.push("hello").unwrap();
+/// assert_eq!(consumer.pop(), Ok("hello"));
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+pub fn bounded<T>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    Builder::with_capacity(capacity).spsc()
+}
+
+/// Both halves of a new ring whose numbers begin at `origin`. The shape has been checked, but for
+/// the size of the table.
+pub(crate) fn ring<T>(
+    chunk_len: usize,
+    chunks: usize,
+    preallocate: bool,
+    origin: usize,
+    too_large: BuildError,
+) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    let shared = Arc::new(Shared::new(
+        chunk_len,
+        chunks,
+        preallocate,
+        origin,
+        too_large,
+    )?);
+    Ok((
+        Producer::new(Arc::clone(&shared), origin),
+        Consumer::new(shared, origin),
+    ))
+}

@@ -1,0 +1,666 @@
+//! The producer's half, and the contiguous slots that it reserves.
+
+use super::shared::{Entry, Shared};
+use crate::chunk;
+use crate::error::{PushError, ReserveError};
+use crate::primitive::{Arc, Ordering, Slot, load_own};
+use core::fmt;
+use core::ptr;
+
+/// The half that puts items in. It may be sent to another thread, and is not shared.
+///
+/// Dropping it closes the ring: the consumer takes what is there and then sees
+/// [`PopError::Closed`](crate::PopError::Closed).
+///
+/// # Examples
+///
+/// ```
+/// let (mut producer, mut consumer) = chunkring::Builder::new(8, 2).spsc()?;
+/// producer.push(String::from("one")).unwrap();
+/// assert_eq!(producer.len(), 1);
+/// assert_eq!(consumer.pop().unwrap(), "one");
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+pub struct Producer<T> {
+    /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
+    base: *mut Slot<T>,
+    /// Where the current chunk's range ends. Equal to the tail where there is no chunk, or it is
+    /// used up.
+    end: usize,
+    /// Sequence number of the next chunk to be installed: what `installed` says.
+    seq: usize,
+    /// `head` as last seen.
+    head: usize,
+    /// Positions lost to holes so far.
+    holes: usize,
+    shared: Arc<Shared<T>>,
+}
+
+// SAFETY: a producer only ever moves items into the ring, so it may go wherever they may go. The
+// pointer in it is into memory that `shared` keeps alive.
+unsafe impl<T: Send> Send for Producer<T> {}
+
+impl<T> Producer<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, origin: usize) -> Self {
+        let seq = load_own(&shared.producer.installed);
+        Producer {
+            base: ptr::null_mut(),
+            end: origin,
+            seq,
+            head: seq,
+            holes: 0,
+            shared,
+        }
+    }
+
+    /// The next slot's position. Only this half writes the tail, so it is read back from there: a
+    /// copy kept here would be one more word to store for every item.
+    #[inline(always)]
+    fn position(&self) -> usize {
+        load_own(&self.shared.producer.tail)
+    }
+
+    /// Makes everything before `position` the consumer's.
+    #[inline(always)]
+    fn publish(&self, position: usize) {
+        // Release: pairs with the consumer's Acquire loads of the tail, which then see the items,
+        // the entry of their chunk, and its `used` where the chunk is complete.
+        self.shared.producer.tail.store(position, Ordering::Release);
+    }
+
+    /// Puts `item` in.
+    ///
+    /// Never blocks. Allocates a chunk when the current one is used up, none is idle, and the ring
+    /// has fewer than it may have.
+    ///
+    /// # Errors
+    /// The item comes back. [`PushError::Full`] where every chunk is in use, or the allocator
+    /// refused one more. [`PushError::Closed`] where the consumer is gone; that is noticed when a
+    /// new chunk is needed, so up to a chunk's length of items may still be accepted after its end
+    /// (they are dropped with the ring); [`is_closed`](Self::is_closed) tells at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use chunkring::{Builder, PushError};
+    ///
+    /// let (mut producer, consumer) = Builder::new(2, 1).spsc()?;
+    /// producer.push(1).unwrap();
+    /// producer.push(2).unwrap();
+    /// assert_eq!(producer.push(3), Err(PushError::Full(3)));
+    /// drop(consumer);
+    /// assert_eq!(producer.push(3), Err(PushError::Closed(3)));
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn push(&mut self, item: T) -> Result<(), PushError<T>> {
+        let position = self.position();
+        if position == self.end {
+            return self.push_to_next_chunk(item);
+        }
+        // SAFETY: by invariant 1 the current chunk's slots from the tail to its end are empty and
+        // this half's.
+        unsafe { (*self.base.wrapping_add(position)).write(item) };
+        self.publish(position.wrapping_add(1));
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_to_next_chunk(&mut self, item: T) -> Result<(), PushError<T>> {
+        match self.next_chunk() {
+            Ok(()) => self.push(item),
+            Err(Refused::Full) => Err(PushError::Full(item)),
+            Err(Refused::Closed) => Err(PushError::Closed(item)),
+        }
+    }
+
+    /// Reserves `count` slots side by side, to be filled and [committed](Grant::commit) in one go.
+    ///
+    /// Where they do not fit into the rest of the current chunk, that rest is left unused and the
+    /// next chunk begins. Never blocks; allocates as [`push`](Self::push) does. Reserving no slots
+    /// always succeeds.
+    ///
+    /// # Errors
+    /// [`ReserveError::TooLong`] where a chunk is shorter than `count`, whatever is in the ring;
+    /// [`ReserveError::Full`] and [`ReserveError::Closed`] as for [`push`](Self::push). A refused
+    /// reservation takes nothing away from what is in the ring. It leaves the rest of the current
+    /// chunk usable for shorter ones, unless that chunk is the only one that the consumer has not
+    /// given back: then it must be closed, or the consumer could never give it back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(8, 2).spsc()?;
+    /// let mut grant = producer.reserve(5)?;
+    /// grant.extend_from_slice(b"hello");
+    /// grant.commit_all();
+    /// assert_eq!(&*consumer.read()?, b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn reserve(&mut self, count: usize) -> Result<Grant<'_, T>, ReserveError> {
+        if self.end.wrapping_sub(self.position()) < count {
+            self.make_room(count)?;
+        }
+        Ok(Grant {
+            len: count,
+            filled: 0,
+            producer: self,
+        })
+    }
+
+    /// Goes to the next chunk, since `count` slots do not fit into this one.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, count: usize) -> Result<(), ReserveError> {
+        let chunk_len = self.shared.fixed.chunk_len;
+        if count > chunk_len {
+            return Err(ReserveError::TooLong {
+                requested: count,
+                chunk_len,
+            });
+        }
+        self.next_chunk().map_err(|refused| {
+            if self.seq.wrapping_sub(self.head) == 1 {
+                // The chunk that is being filled is the only one in traffic.
+                self.close_chunk();
+            }
+            match refused {
+                Refused::Full => ReserveError::Full,
+                Refused::Closed => ReserveError::Closed,
+            }
+        })
+    }
+
+    /// Ends the current chunk where it stands; the slots left become a hole.
+    fn close_chunk(&mut self) {
+        let position = self.position();
+        let hole = self.end.wrapping_sub(position);
+        if hole == 0 {
+            return;
+        }
+        let entry = self.shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
+        entry
+            .used
+            .store(self.shared.fixed.chunk_len - hole, Ordering::Relaxed);
+        self.holes = self.holes.wrapping_add(hole);
+        self.publish(self.end);
+    }
+
+    /// Installs another chunk as the current one, closing the one before it.
+    fn next_chunk(&mut self) -> Result<(), Refused> {
+        let shared = &*self.shared;
+        // Relaxed: only a hint that the work is in vain; nothing is read because of it.
+        if shared.fixed.consumer_gone.load(Ordering::Relaxed) {
+            return Err(Refused::Closed);
+        }
+        let reclaimed = load_own(&shared.producer.reclaimed);
+        let in_traffic = self.seq.wrapping_sub(self.head);
+        if in_traffic >= shared.fixed.chunks || self.head == reclaimed {
+            // Acquire: pairs with the consumer's Release store of the head; it has moved every item
+            // out of the chunks before it.
+            self.head = shared.consumer.head.load(Ordering::Acquire);
+            if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {
+                return Err(Refused::Full);
+            }
+        }
+        let first = if self.head != reclaimed {
+            // The oldest idle chunk. Its entry is this half's own writing.
+            let first = shared.entry(reclaimed).first.load(Ordering::Relaxed);
+            // Relaxed: read by nobody else before the ring's end.
+            shared
+                .producer
+                .reclaimed
+                .store(reclaimed.wrapping_add(1), Ordering::Relaxed);
+            first
+        } else {
+            // No chunk is idle, and fewer are in traffic than may be.
+            chunk::allocate(shared.fixed.chunk_len)
+                .ok_or(Refused::Full)?
+                .as_ptr()
+        };
+        self.close_chunk();
+        self.install(first);
+        Ok(())
+    }
+
+    /// Makes the chunk at `first`, whose slots are all empty and this half's, the current one.
+    fn install(&mut self, first: *mut Slot<T>) {
+        let shared = &*self.shared;
+        let start = self.end;
+        let chunk_len = shared.fixed.chunk_len;
+        let Entry {
+            first: entry_first,
+            start: entry_start,
+            used,
+            holes,
+        } = shared.entry(self.seq);
+        // Relaxed: the consumer reads the entry only after it has seen a tail beyond `start`, or
+        // `installed` beyond this chunk.
+        entry_first.store(first, Ordering::Relaxed);
+        entry_start.store(start, Ordering::Relaxed);
+        used.store(chunk_len, Ordering::Relaxed);
+        holes.store(self.holes, Ordering::Relaxed);
+        self.seq = self.seq.wrapping_add(1);
+        // Release: pairs with the Acquire loads in the consumer's `len` and `is_full`.
+        shared.producer.installed.store(self.seq, Ordering::Release);
+        self.base = first.wrapping_sub(start);
+        self.end = start.wrapping_add(chunk_len);
+    }
+
+    /// Items in the ring. Exact but for the chunk that the consumer is reading: of that one, items
+    /// already taken may still be counted until the consumer has finished it or has found the ring
+    /// empty. Never more than [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// assert_eq!(producer.len(), 1);
+    /// assert!(consumer.pop().is_ok() && consumer.pop().is_err());
+    /// assert_eq!(producer.len(), 0);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        let shared = &*self.shared;
+        // Acquire: the `read` below is at least as new as the head.
+        let head = shared.consumer.head.load(Ordering::Acquire);
+        if head == self.seq {
+            return 0;
+        }
+        // An entry is this half's own writing.
+        let entry = shared.entry(head);
+        let start = entry.start.load(Ordering::Relaxed);
+        let used = entry.used.load(Ordering::Relaxed);
+        let holes = entry.holes.load(Ordering::Relaxed);
+        // Relaxed: a count that another thread changes is only ever a hint. What the consumer
+        // published before it came to this chunk lies behind `start`.
+        let read = shared
+            .consumer
+            .read
+            .load(Ordering::Relaxed)
+            .wrapping_sub(start);
+        let taken = if (read as isize) < 0 {
+            0
+        } else {
+            read.min(used)
+        };
+        let put = self.position().wrapping_sub(self.holes);
+        put.wrapping_sub(start.wrapping_sub(holes))
+            .saturating_sub(taken)
+    }
+
+    /// Whether [`len`](Self::len) is zero.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert!(producer.is_empty());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a [`push`](Self::push) would be refused now for want of a chunk. (That the allocator
+    /// may refuse one cannot be known beforehand.)
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(1, 1).spsc()?;
+    /// assert!(!producer.is_full());
+    /// producer.push(1).unwrap();
+    /// assert!(producer.is_full());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_full(&self) -> bool {
+        self.free_slots() == 0
+    }
+
+    /// Slots that can be pushed to now, whatever the consumer does: the rest of the current chunk
+    /// and the chunks not in use. Usually less than capacity minus length, since room comes back a
+    /// chunk at a time.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// assert_eq!(producer.free_slots(), 8);
+    /// producer.push(1).unwrap();
+    /// assert_eq!(producer.free_slots(), 7);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn free_slots(&self) -> usize {
+        let shared = &*self.shared;
+        // Relaxed: a count; the slots themselves are acquired when a push needs them.
+        let head = shared.consumer.head.load(Ordering::Relaxed);
+        let free_chunks = shared.fixed.chunks - self.seq.wrapping_sub(head);
+        let rest = self.end.wrapping_sub(self.position());
+        rest + free_chunks * shared.fixed.chunk_len
+    }
+
+    /// The most items that the ring can hold: chunks times chunk length.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert_eq!(producer.capacity(), 8);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity()
+    }
+
+    /// Slots in a chunk: the longest reservation.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert_eq!(producer.chunk_len(), 4);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn chunk_len(&self) -> usize {
+        self.shared.fixed.chunk_len
+    }
+
+    /// Whether the consumer is gone.
+    ///
+    /// ```
+    /// let (producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert!(!producer.is_closed());
+    /// drop(consumer);
+    /// assert!(producer.is_closed());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        // Acquire: pairs with the Release store in the consumer's drop; what its thread did before
+        // is seen after this has said yes.
+        self.shared.fixed.consumer_gone.load(Ordering::Acquire)
+    }
+}
+
+impl<T> Drop for Producer<T> {
+    fn drop(&mut self) {
+        // Release: pairs with the consumer's Acquire loads; it then sees the last tail.
+        self.shared
+            .fixed
+            .producer_gone
+            .store(true, Ordering::Release);
+    }
+}
+
+impl<T> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no next chunk.
+enum Refused {
+    Full,
+    Closed,
+}
+
+/// Contiguous slots, reserved and not yet committed; see [`Producer::reserve`].
+///
+/// Slots are filled from the first on, by [`push`](Self::push) or
+/// [`extend_from_slice`](Self::extend_from_slice), or in place through
+/// [`spare_mut`](Self::spare_mut). Nothing is visible to the consumer before
+/// [`commit`](Self::commit); a grant that is dropped commits nothing and drops what was filled in,
+/// and one that is forgotten leaks that and nothing more. Slots that are not committed are the next
+/// to be reserved.
+///
+/// # Examples
+///
+/// ```
+/// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+/// let mut grant = producer.reserve(3)?;
+/// for word in ["a", "b"] {
+///     grant.push(word.to_owned()).unwrap();
+/// }
+/// grant.commit(1); // "b" is dropped
+/// drop(producer);
+/// assert_eq!(consumer.pop().unwrap(), "a");
+/// assert!(consumer.pop().unwrap_err().is_closed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a grant that is not committed leaves nothing in the ring"]
+pub struct Grant<'a, T> {
+    producer: &'a mut Producer<T>,
+    len: usize,
+    /// The first `filled` slots hold items, which are this grant's.
+    filled: usize,
+}
+
+impl<T> Grant<'_, T> {
+    /// Slots that were reserved.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert_eq!(producer.reserve(3)?.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no slot was reserved.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// assert!(producer.reserve(0)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Slots that have been filled.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// let mut grant = producer.reserve(3)?;
+    /// grant.push(1).unwrap();
+    /// assert_eq!(grant.filled(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// The slot that comes `index` slots after the grant's first. Only an address: it may be none.
+    #[inline(always)]
+    fn slot(&self, index: usize) -> *mut Slot<T> {
+        let producer = &*self.producer;
+        producer
+            .base
+            .wrapping_add(producer.position())
+            .wrapping_add(index)
+    }
+
+    /// Fills the next slot.
+    ///
+    /// # Errors
+    /// The item comes back where every slot is filled.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// let mut grant = producer.reserve(1)?;
+    /// assert_eq!(grant.push('a'), Ok(()));
+    /// assert_eq!(grant.push('b'), Err('b'));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn push(&mut self, item: T) -> Result<(), T> {
+        if self.filled == self.len {
+            return Err(item);
+        }
+        // SAFETY: the grant's slots from `filled` to `len` are empty and this half's (invariant 1).
+        unsafe { (*self.slot(self.filled)).write(item) };
+        self.filled += 1;
+        Ok(())
+    }
+
+    /// Makes the first `count` slots the consumer's, and drops what was filled in beyond them.
+    ///
+    /// # Panics
+    /// Where fewer than `count` slots have been filled; nothing is committed then.
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// let mut grant = producer.reserve(4)?;
+    /// grant.extend_from_slice(&[1, 2, 3]);
+    /// grant.commit(2);
+    /// assert_eq!(consumer.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn commit(mut self, count: usize) {
+        assert!(
+            count <= self.filled,
+            "{count} slots cannot be committed: {} have been filled",
+            self.filled
+        );
+        // From here on the committed items are the ring's. Dropping the grant drops the others,
+        // which lie behind the tail wherever it is.
+        let rest = self.slot(count);
+        let rest_len = core::mem::take(&mut self.filled) - count;
+        if count != 0 {
+            self.producer
+                .publish(self.producer.position().wrapping_add(count));
+        }
+        // SAFETY: these slots were filled and not committed; `filled` no longer counts them.
+        unsafe { Slot::drop_range(rest, rest_len) };
+    }
+
+    /// Makes every filled slot the consumer's.
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// let mut grant = producer.reserve(4)?;
+    /// grant.extend_from_slice(&[1, 2, 3]);
+    /// grant.commit_all();
+    /// assert_eq!(consumer.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn commit_all(self) {
+        let filled = self.filled;
+        self.commit(filled);
+    }
+}
+
+// A slot is not laid out as the item alone under loom, so there are no slices of them there.
+#[cfg(not(loom))]
+impl<T> Grant<'_, T> {
+    /// The slots that are not filled yet, to be filled in place from the first on; see
+    /// [`assume_filled`](Self::assume_filled).
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc::<u32>()?;
+    /// let mut grant = producer.reserve(2)?;
+    /// grant.spare_mut()[0].write(7);
+    /// // SAFETY: the first slot has just been written.
+    /// unsafe { grant.assume_filled(1) };
+    /// grant.commit_all();
+    /// assert_eq!(consumer.pop(), Ok(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn spare_mut(&mut self) -> &mut [core::mem::MaybeUninit<T>] {
+        if self.len == self.filled {
+            return &mut [];
+        }
+        // SAFETY: the grant's slots from `filled` to `len` lie side by side in one chunk and are
+        // this half's (invariant 1); a slot is laid out as a `MaybeUninit<T>`.
+        unsafe {
+            core::slice::from_raw_parts_mut(self.slot(self.filled).cast(), self.len - self.filled)
+        }
+    }
+
+    /// Counts `count` more slots as filled.
+    ///
+    /// # Safety
+    /// The first `count` slots of [`spare_mut`](Self::spare_mut) must have been written.
+    ///
+    /// # Panics
+    /// Where fewer slots than that are left.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// let mut grant = producer.reserve(1)?;
+    /// grant.spare_mut()[0].write(1);
+    /// // SAFETY: the slot has just been written.
+    /// unsafe { grant.assume_filled(1) };
+    /// assert_eq!(grant.filled(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub unsafe fn assume_filled(&mut self, count: usize) {
+        let left = self.len - self.filled;
+        assert!(
+            count <= left,
+            "{count} slots cannot have been filled: {left} were left"
+        );
+        self.filled += count;
+    }
+
+    /// Copies `items` into the next slots.
+    ///
+    /// # Panics
+    /// Where `items` is longer than the slots left; nothing is copied then.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(8, 2).spsc()?;
+    /// let mut grant = producer.reserve(4)?;
+    /// grant.extend_from_slice(&[1, 2]);
+    /// grant.extend_from_slice(&[3, 4]);
+    /// grant.commit_all();
+    /// assert_eq!(&*consumer.read()?, [1, 2, 3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn extend_from_slice(&mut self, items: &[T])
+    where
+        T: Copy,
+    {
+        let left = self.len - self.filled;
+        assert!(
+            items.len() <= left,
+            "{} items do not fit into {left} slots",
+            items.len()
+        );
+        if items.is_empty() {
+            return;
+        }
+        // SAFETY: the slots are this half's and at least as many as the items (checked above), and
+        // no reference to `items` can point into empty slots.
+        unsafe {
+            ptr::copy_nonoverlapping(
+                items.as_ptr(),
+                self.slot(self.filled).cast::<T>(),
+                items.len(),
+            );
+        }
+        self.filled += items.len();
+    }
+}
+
+impl<T> Drop for Grant<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let filled = core::mem::take(&mut self.filled);
+        if filled != 0 {
+            // SAFETY: the first `filled` slots hold items that are not committed.
+            unsafe { Slot::drop_range(self.slot(0), filled) };
+        }
+    }
+}
+
+impl<T> fmt::Debug for Grant<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant")
+            .field("len", &self.len)
+            .field("filled", &self.filled)
+            .finish()
+    }
+}
