@@ -1,0 +1,268 @@
+//! One event buffer: the writing end that time-stamps, encodes and counts, and the reading end that
+//! the collector drains. A ring of bytes in which every commit is one whole event.
+
+use crate::clock::Clock;
+use crate::error::EmitError;
+use crate::format::{self, BlockMarker, CapNo, Event};
+use crate::signals::Signals;
+use crate::statistics::{BufferStatistics, Lost};
+use chunkring::spsc::{Consumer, Producer, ReadSlice};
+use chunkring::{Builder, ReserveError};
+use crossbeam_utils::CachePadded;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The longest event: a head with a length, and the most that the length can say.
+const MAX_EVENT_LEN: usize = format::VARIABLE_HEAD + format::MAX_PAYLOAD;
+
+/// How a buffer of a given size is divided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferShape {
+    chunk_len: usize,
+    chunks: usize,
+}
+
+impl BufferShape {
+    /// The smallest buffer: one chunk that takes the longest event.
+    pub(crate) const MINIMUM: usize = MAX_EVENT_LEN;
+
+    /// The largest: a block's length has 32 bits, and a chunk can become one block.
+    pub(crate) const MAXIMUM: usize = (u32::MAX as usize - BlockMarker::LEN) / 2;
+
+    /// Chunks of at least the longest event, four of them where the size allows: the collector can
+    /// then read one while two others are written and given back.
+    pub(crate) fn of_size(bytes: usize) -> Self {
+        let chunk_len = (bytes / 4).max(MAX_EVENT_LEN);
+        BufferShape {
+            chunk_len,
+            chunks: (bytes / chunk_len).max(1),
+        }
+    }
+}
+
+/// Counts that one thread writes and any thread may read.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    events: AtomicU64,
+    bytes: AtomicU64,
+    full: AtomicU64,
+    too_large: AtomicU64,
+    stopped: AtomicU64,
+}
+
+/// Adds to a counter that only the calling thread writes.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    // Relaxed: single writer, and a count orders nothing.
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+}
+
+/// Makes both ends of a buffer, with all its memory.
+pub(crate) fn buffer(
+    capability: Option<CapNo>,
+    shape: BufferShape,
+    clock: Clock,
+    signals: Arc<Signals>,
+) -> Result<(BufferWriter, BufferReader), chunkring::BuildError> {
+    let BufferShape { chunk_len, chunks } = shape;
+    let (producer, consumer) = Builder::new(chunk_len, chunks).preallocate(true).spsc()?;
+    let counters = Arc::new(CachePadded::new(Counters::default()));
+    let writer = BufferWriter {
+        producer,
+        clock,
+        last: 0,
+        unannounced: 0,
+        // Woken when an eighth is filled, the collector has the rest of the time to begin.
+        watermark: chunk_len * chunks / 8,
+        counters: Arc::clone(&counters),
+        signals,
+    };
+    Ok((
+        writer,
+        BufferReader {
+            capability,
+            consumer,
+            counters,
+            late: Taken::default(),
+            blocks: 0,
+            sink_lost: 0,
+        },
+    ))
+}
+
+/// The end that events are written to.
+#[derive(Debug)]
+pub(crate) struct BufferWriter {
+    producer: Producer<u8>,
+    clock: Clock,
+    /// The latest time stamp written.
+    last: u64,
+    /// Bytes written since the collector was last woken.
+    unannounced: usize,
+    watermark: usize,
+    counters: Arc<CachePadded<Counters>>,
+    signals: Arc<Signals>,
+}
+
+impl BufferWriter {
+    /// Stamps, encodes and commits one event.
+    #[inline]
+    pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        if self.signals.is_stopped() {
+            add(&self.counters.stopped, 1);
+            return Err(EmitError::Stopped);
+        }
+        let len = event.encoded_len();
+        // Time never runs backwards within a buffer, even where the counters of two cores differ.
+        let time = self.clock.now().max(self.last);
+        let mut grant = match self.producer.reserve(len) {
+            Ok(grant) => grant,
+            Err(refused) => return Err(count_refusal(refused, &self.counters, &self.signals)),
+        };
+        let written = event.encode(time, grant.spare_mut());
+        // SAFETY: `encode` has written the first `written` bytes of the slots it was given.
+        unsafe { grant.assume_filled(written) };
+        grant.commit_all();
+        self.last = time;
+        add(&self.counters.events, 1);
+        add(&self.counters.bytes, written as u64);
+        self.unannounced += written;
+        if self.unannounced >= self.watermark {
+            self.unannounced = 0;
+            self.signals.wake_collector();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.signals.is_stopped()
+    }
+
+    /// Whether less than half of the buffer is free.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.producer.free_slots() < self.producer.capacity() / 2
+    }
+}
+
+/// Counts an event that was not taken in, by the cause.
+#[cold]
+fn count_refusal(refused: ReserveError, counters: &Counters, signals: &Signals) -> EmitError {
+    match refused {
+        ReserveError::Full => {
+            add(&counters.full, 1);
+            signals.wake_collector();
+            EmitError::Full
+        }
+        ReserveError::TooLong {
+            requested,
+            chunk_len,
+        } => {
+            add(&counters.too_large, 1);
+            EmitError::TooLarge {
+                bytes: requested,
+                limit: chunk_len,
+            }
+        }
+        // The log's end takes the buffer's other half with it.
+        ReserveError::Closed => {
+            add(&counters.stopped, 1);
+            EmitError::Stopped
+        }
+    }
+}
+
+/// What was taken out of a buffer without becoming a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    events: u64,
+    bytes: u64,
+}
+
+/// The end that the collector drains.
+#[derive(Debug)]
+pub(crate) struct BufferReader {
+    capability: Option<CapNo>,
+    consumer: Consumer<u8>,
+    counters: Arc<CachePadded<Counters>>,
+    /// Events, and their bytes, found after the last block.
+    late: Taken,
+    blocks: u64,
+    sink_lost: u64,
+}
+
+impl BufferReader {
+    pub(crate) fn capability(&self) -> Option<CapNo> {
+        self.capability
+    }
+
+    /// Bytes that are ready.
+    pub(crate) fn ready(&self) -> usize {
+        self.consumer.len()
+    }
+
+    /// Whole events, ready to become a block; `None` where there are none now.
+    pub(crate) fn read(&mut self) -> Option<ReadSlice<'_, u8>> {
+        self.consumer.read().ok()
+    }
+
+    /// Whether nothing is here and nothing will come.
+    pub(crate) fn is_finished(&self) -> bool {
+        // In this order: what the writer committed last is seen once its end has been.
+        self.consumer.is_closed() && self.consumer.is_empty()
+    }
+
+    pub(crate) fn count_block(&mut self) {
+        self.blocks += 1;
+    }
+
+    /// Counts `events` of a block as lost to the sink.
+    pub(crate) fn count_lost_to_sink(&mut self, events: u64) {
+        self.sink_lost += events;
+    }
+
+    /// Takes everything out that is ready, and counts it as lost to the sink.
+    pub(crate) fn discard_undeliverable(&mut self) {
+        self.sink_lost += self.discard().events;
+    }
+
+    /// Takes everything out that is ready, and counts it as come too late for the last block.
+    pub(crate) fn discard_late(&mut self) {
+        let taken = self.discard();
+        self.late.events += taken.events;
+        self.late.bytes += taken.bytes;
+    }
+
+    fn discard(&mut self) -> Taken {
+        let mut taken = Taken::default();
+        while let Some(body) = self.read() {
+            taken.events += count_events(&body);
+            taken.bytes += body.len() as u64;
+            body.release_all();
+        }
+        taken
+    }
+
+    pub(crate) fn statistics(&self) -> BufferStatistics {
+        // Relaxed: counts, each true by itself.
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        BufferStatistics {
+            capability: self.capability,
+            events: get(&self.counters.events).saturating_sub(self.late.events),
+            bytes: get(&self.counters.bytes).saturating_sub(self.late.bytes),
+            blocks: self.blocks,
+            lost: Lost {
+                full: get(&self.counters.full),
+                too_large: get(&self.counters.too_large),
+                stopped: get(&self.counters.stopped) + self.late.events,
+                sink: self.sink_lost,
+            },
+        }
+    }
+}
+
+/// Events in a run of whole events of ours.
+pub(crate) fn count_events(body: &[u8]) -> u64 {
+    format::events(body, format::Header::standard())
+        .map_while(Result::ok)
+        .count() as u64
+}

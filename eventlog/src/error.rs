@@ -1,0 +1,229 @@
+//! What a log can refuse, and why. The format's own errors are in [`crate::format`].
+
+use crate::statistics::Statistics;
+use std::{error, fmt, io};
+
+/// Why an event was not taken in. It has been counted as [lost](crate::Lost), by the same cause.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::{EmitError, EventLog, format::Event};
+///
+/// let log = EventLog::builder().start(Vec::new())?;
+/// let mut capability = log.capability()?;
+/// log.stop()?;
+/// let refused = capability.try_emit(&Event::UserMessage { text: "too late" });
+/// assert_eq!(refused, Err(EmitError::Stopped));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// The buffer is full: events come faster than the sink takes them.
+    Full,
+    /// The event is longer than a chunk of the buffer.
+    TooLarge {
+        /// Bytes of the event.
+        bytes: usize,
+        /// Bytes of a chunk.
+        limit: usize,
+    },
+    /// The log has been stopped.
+    Stopped,
+}
+
+impl fmt::Display for EmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmitError::Full => f.write_str("the event buffer is full"),
+            EmitError::TooLarge { bytes, limit } => {
+                write!(
+                    f,
+                    "an event of {bytes} bytes does not fit into a buffer chunk of {limit}"
+                )
+            }
+            EmitError::Stopped => f.write_str("the event log has been stopped"),
+        }
+    }
+}
+
+impl error::Error for EmitError {}
+
+/// Why a log could not be started.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::{EventLog, StartError};
+///
+/// let refused = EventLog::builder().buffer_size(100).start(Vec::new()).unwrap_err();
+/// assert!(matches!(refused, StartError::BufferTooSmall { bytes: 100, .. }));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A buffer of that size could not hold the largest event.
+    BufferTooSmall {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The least that will do.
+        minimum: usize,
+    },
+    /// A block of that size could not say its length.
+    BufferTooLarge {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The most that will do.
+        maximum: usize,
+    },
+    /// Memory for the shared buffer could not be had.
+    Buffer(chunkring::BuildError),
+    /// The file could not be made, the sink did not take the header, or the collector's thread could
+    /// not be started.
+    Io(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::BufferTooSmall { bytes, minimum } => write!(
+                f,
+                "a buffer of {bytes} bytes cannot hold the largest event: at least {minimum} are needed"
+            ),
+            StartError::BufferTooLarge { bytes, maximum } => {
+                write!(
+                    f,
+                    "a buffer of {bytes} bytes is too large: at most {maximum} are possible"
+                )
+            }
+            StartError::Buffer(_) => f.write_str("the shared event buffer could not be made"),
+            StartError::Io(_) => f.write_str("the event log could not be started"),
+        }
+    }
+}
+
+impl error::Error for StartError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            StartError::Buffer(source) => Some(source),
+            StartError::Io(source) => Some(source),
+            StartError::BufferTooSmall { .. } | StartError::BufferTooLarge { .. } => None,
+        }
+    }
+}
+
+/// Why a log gave no capability.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::{CapabilityError, EventLog};
+///
+/// let log = EventLog::builder().start(Vec::new())?;
+/// log.stop()?;
+/// assert!(matches!(log.capability(), Err(CapabilityError::Stopped)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CapabilityError {
+    /// Every capability number is in use.
+    Exhausted {
+        /// Capabilities that a log can have at a time.
+        limit: usize,
+    },
+    /// Memory for the capability's buffer could not be had.
+    Buffer(chunkring::BuildError),
+    /// The log has been stopped.
+    Stopped,
+}
+
+impl fmt::Display for CapabilityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CapabilityError::Exhausted { limit } => {
+                write!(
+                    f,
+                    "an event log can have {limit} capabilities at a time, not more"
+                )
+            }
+            CapabilityError::Buffer(_) => f.write_str("a capability's buffer could not be made"),
+            CapabilityError::Stopped => f.write_str("the event log has been stopped"),
+        }
+    }
+}
+
+impl error::Error for CapabilityError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            CapabilityError::Buffer(source) => Some(source),
+            CapabilityError::Exhausted { .. } | CapabilityError::Stopped => None,
+        }
+    }
+}
+
+/// The sink did not take the end of the log. The log is stopped all the same; what was not delivered
+/// is counted in [`statistics`](Self::statistics) as lost to the sink.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::EventLog;
+/// use std::io;
+///
+/// /// Takes the header, and then nothing.
+/// struct Broken(bool);
+/// impl io::Write for Broken {
+///     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+///         if std::mem::replace(&mut self.0, true) {
+///             return Err(io::Error::other("no more room"));
+///         }
+///         Ok(bytes.len())
+///     }
+///     fn flush(&mut self) -> io::Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let log = EventLog::builder().start(Broken(false))?;
+/// let mut capability = log.capability()?;
+/// capability.message("lost");
+/// let error = log.stop().unwrap_err();
+/// assert_eq!(error.statistics().capabilities[0].lost.sink, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct StopError {
+    pub(crate) source: io::Error,
+    pub(crate) statistics: Box<Statistics>,
+}
+
+impl StopError {
+    /// What became of the log's events.
+    ///
+    /// ```
+    /// fn report(error: &ghc_eventlog::StopError) {
+    ///     eprintln!("{error}: {} events lost", error.statistics().lost().total());
+    /// }
+    /// ```
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+}
+
+impl fmt::Display for StopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sink did not take the end of the event log")
+    }
+}
+
+impl error::Error for StopError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Capabilities that a log can have at a time: a capability number has 16 bits, of which one value
+/// stands for "none".
+pub(crate) const MAX_CAPABILITIES: usize = u16::MAX as usize;

@@ -1,0 +1,522 @@
+//! The life of an event log: how it is started, what it hands out, and how it ends.
+
+use crate::buffer::{BufferShape, buffer};
+use crate::capability::{CAPSETS, Capability};
+use crate::clock::Clock;
+use crate::collector::Collector;
+use crate::error::{CapabilityError, EmitError, StartError, StopError};
+use crate::format::{CapsetType, Event, Header, Strings, ZStr};
+use crate::registry::Registry;
+use crate::shared_buffer::SharedBuffer;
+use crate::signals::Signals;
+use crate::sink::Sink;
+use crate::statistics::Statistics;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Bytes of a buffer where nobody says otherwise.
+const DEFAULT_BUFFER_SIZE: usize = 512 * 1024;
+
+/// How often the collector looks at the buffers where nobody says otherwise.
+const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How an event log is to be; see [`EventLog::builder`].
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::EventLog;
+/// use std::time::Duration;
+///
+/// let log = EventLog::builder()
+///     .buffer_size(1024 * 1024)
+///     .flush_interval(Duration::from_millis(20))
+///     .arguments(["my-program", "--fast"])
+///     .start(Vec::new())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    buffer_size: usize,
+    flush_interval: Duration,
+    arguments: Option<Vec<String>>,
+}
+
+impl Builder {
+    /// Bytes of each capability's buffer, and of the shared one. At least 65,547 (the longest
+    /// event); 512 KiB where this is not called. All of it is allocated when the buffer is made.
+    ///
+    /// A buffer is divided into chunks, four where the longest event allows, and room comes back a
+    /// chunk at a time.
+    ///
+    /// ```
+    /// let builder = ghc_eventlog::EventLog::builder().buffer_size(2 * 1024 * 1024);
+    /// ```
+    #[must_use]
+    pub fn buffer_size(mut self, bytes: usize) -> Self {
+        self.buffer_size = bytes;
+        self
+    }
+
+    /// How long an event waits at most before the collector looks for it: 100 ms where this is not
+    /// called, and never less than 1 ms. Threads that fill a good part of their buffer wake the
+    /// collector earlier.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let live = ghc_eventlog::EventLog::builder().flush_interval(Duration::from_millis(5));
+    /// ```
+    #[must_use]
+    pub fn flush_interval(mut self, interval: Duration) -> Self {
+        self.flush_interval = interval.max(Duration::from_millis(1));
+        self
+    }
+
+    /// The program's name and arguments, as the log is to show them. Where this is not called, they
+    /// are those of the process; say so here where they are nobody's business. A NUL ends an
+    /// argument.
+    ///
+    /// ```
+    /// let builder = ghc_eventlog::EventLog::builder().arguments(["my-program"]);
+    /// ```
+    #[must_use]
+    pub fn arguments<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments = Some(arguments.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Starts a log that is written to a new file at `path`, replacing one that is there.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start), or where the file cannot be made; the error names the file.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let log = ghc_eventlog::EventLog::builder().file(directory.path().join("my.eventlog"))?;
+    /// log.stop()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file(self, path: impl AsRef<Path>) -> Result<EventLog, StartError> {
+        let path = path.as_ref();
+        self.check()?;
+        let file = File::create(path).map_err(|error| {
+            let message = format!("{}: {error}", path.display());
+            StartError::Io(io::Error::new(error.kind(), message))
+        })?;
+        self.start(file)
+    }
+
+    /// Starts a log that is written to `sink`: writes the header, and starts the collector's thread.
+    ///
+    /// The sink is only ever used by one thread at a time: the collector's, or one that calls
+    /// [`flush`](EventLog::flush) or [`stop`](EventLog::stop). It gets whole blocks in few large
+    /// writes, so it needs no buffer of its own. It may take part of a write, or fail and recover.
+    ///
+    /// # Errors
+    /// [`StartError`] where the buffer size is out of bounds, memory or a thread cannot be had, or
+    /// the sink does not take the header.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(std::io::sink())?;
+    /// log.message("for nobody");
+    /// # Ok::<(), ghc_eventlog::StartError>(())
+    /// ```
+    pub fn start(self, sink: impl Write + Send + 'static) -> Result<EventLog, StartError> {
+        let shape = self.check()?;
+        let clock = Clock::new();
+        let signals = Arc::new(Signals::default());
+        let (writer, reader) =
+            buffer(None, shape, clock.clone(), Arc::clone(&signals)).map_err(StartError::Buffer)?;
+        let mut sink = Sink::new(sink);
+        sink.write_plain(&Header::standard().encode())
+            .map_err(StartError::Io)?;
+        let core = Arc::new(Core {
+            shape,
+            signals,
+            shared: Arc::new(SharedBuffer::new(writer)),
+            registry: Mutex::new(Registry::default()),
+            collector: Mutex::new(Collector::new(clock.clone(), sink, reader)),
+            clock,
+        });
+        core.describe_process(self.arguments);
+        let thread = thread::Builder::new()
+            .name("eventlog".into())
+            .spawn({
+                let core = Arc::clone(&core);
+                move || core.collect(self.flush_interval)
+            })
+            .map_err(StartError::Io)?;
+        core.signals.set_collector(thread.thread().clone());
+        Ok(EventLog(Arc::new(Handle {
+            core,
+            thread: Mutex::new(Some(thread)),
+        })))
+    }
+
+    /// The buffers' shape, where their size is within its bounds.
+    fn check(&self) -> Result<BufferShape, StartError> {
+        let bytes = self.buffer_size;
+        if bytes < BufferShape::MINIMUM {
+            return Err(StartError::BufferTooSmall {
+                bytes,
+                minimum: BufferShape::MINIMUM,
+            });
+        }
+        if bytes > BufferShape::MAXIMUM {
+            return Err(StartError::BufferTooLarge {
+                bytes,
+                maximum: BufferShape::MAXIMUM,
+            });
+        }
+        Ok(BufferShape::of_size(bytes))
+    }
+}
+
+/// A log that is being written. Clones are the same log.
+///
+/// Threads write with a [`Capability`] each; what belongs to none of them is emitted here. A thread
+/// of the log's own, the collector, gathers all of it into blocks and writes them to the sink.
+///
+/// Dropping the last clone [stops](Self::stop) the log, as far as the sink allows. A process that
+/// ends without that (`std::process::exit`, an abort, a signal) loses what the collector has not
+/// written yet, at most a flush interval's worth: the log then has no end marker, and is readable up
+/// to its last whole event.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::EventLog;
+///
+/// let directory = tempfile::tempdir()?;
+/// let log = EventLog::builder().file(directory.path().join("my.eventlog"))?;
+/// std::thread::scope(|scope| {
+///     for worker in 0..2 {
+///         let mut capability = log.capability().unwrap();
+///         scope.spawn(move || capability.message(&format!("worker {worker} was here")));
+///     }
+/// });
+/// let statistics = log.stop()?;
+/// assert_eq!(statistics.capabilities.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct EventLog(Arc<Handle>);
+
+impl EventLog {
+    /// Describes a log to be started.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// # Ok::<(), ghc_eventlog::StartError>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder {
+            buffer_size: DEFAULT_BUFFER_SIZE,
+            flush_interval: DEFAULT_FLUSH_INTERVAL,
+            arguments: None,
+        }
+    }
+
+    /// A capability for a thread to write its events with. Allocates its buffer, and says in the log
+    /// that the capability is there.
+    ///
+    /// # Errors
+    /// [`CapabilityError`] where 65,535 capabilities are in use, memory cannot be had, or the log
+    /// has been stopped.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// let mut capability = log.capability()?;
+    /// capability.message("hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn capability(&self) -> Result<Capability, CapabilityError> {
+        self.0.core.capability()
+    }
+
+    /// Emits `event` to the shared buffer, stamped with the time now. An event that cannot be taken
+    /// in is counted as [lost](crate::Lost).
+    ///
+    /// Waits for other threads that do the same; a thread that emits often does better with a
+    /// [`capability`](Self::capability). Readers expect events about threads and garbage collections
+    /// from a capability.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::Event;
+    ///
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.emit(&Event::UserMarker { name: "configuration read" });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn emit(&self, event: &Event<'_>) {
+        // Counted by the buffer, by cause.
+        let _ = self.try_emit(event);
+    }
+
+    /// Emits `event` to the shared buffer, and says whether it was taken in.
+    ///
+    /// # Errors
+    /// [`EmitError`] tells why not; the loss has been counted.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::Event;
+    ///
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.try_emit(&Event::UserMessage { text: "hello" })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
+        self.0.core.shared.emit(event)
+    }
+
+    /// Emits a user message to the shared buffer. What exceeds 65,535 bytes is cut off, between two
+    /// characters.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.message("hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn message(&self, text: &str) {
+        self.emit(&Event::UserMessage { text });
+    }
+
+    /// Emits a user marker to the shared buffer: a named moment that viewers draw over the whole
+    /// timeline. Text is cut as in [`message`](Self::message).
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.marker("phase 2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn marker(&self, text: &str) {
+        self.emit(&Event::UserMarker { name: text });
+    }
+
+    /// The clock that the log's time stamps are from.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// let nanoseconds = log.clock().now();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clock(&self) -> &Clock {
+        &self.0.core.clock
+    }
+
+    /// Writes to the sink, and flushes it, every event that was emitted before the call, by this
+    /// thread or in a way that this thread knows of. Waits for the sink.
+    ///
+    /// # Errors
+    /// The sink's. Nothing is lost by it: what the sink did not take is offered again later.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.message("hello");
+    /// log.flush()?;
+    /// assert!(log.statistics().bytes_written > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn flush(&self) -> io::Result<()> {
+        let core = &self.0.core;
+        let mut collector = core.collector();
+        collector.pass(&core.registry)?;
+        collector.flush_sink()
+    }
+
+    /// What has become of the log's events so far. Waits for the collector where it is writing.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// log.message("hello");
+    /// assert!(log.statistics().shared.events > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        let core = &self.0.core;
+        core.collector().statistics(&core.registry)
+    }
+
+    /// Ends the log: refuses further events, writes every event that was emitted before, and the
+    /// end marker, and flushes the sink. Waits for the sink.
+    ///
+    /// Capabilities that are still there take no more events. An event that another thread emits
+    /// while this runs is either in the log or counted as lost. Stopping a log that has been stopped
+    /// does nothing but to tell the statistics.
+    ///
+    /// # Errors
+    /// [`StopError`] where the sink did not take all of it; the log has then ended without an end
+    /// marker, and what is missing is counted.
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+    /// let mut capability = log.capability()?;
+    /// capability.message("hello");
+    /// let statistics = log.stop()?;
+    /// assert_eq!(statistics.capabilities[0].events, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stop(&self) -> Result<Statistics, StopError> {
+        self.0.stop()
+    }
+}
+
+/// What all clones of a log share; the last one's drop stops it.
+#[derive(Debug)]
+struct Handle {
+    core: Arc<Core>,
+    /// The collector's, until the log is stopped.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Handle {
+    fn stop(&self) -> Result<Statistics, StopError> {
+        let core = &self.core;
+        // Held all the while: a second caller finds the log stopped and not half way.
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = match thread.take() {
+            Some(thread) => {
+                core.signals.stop();
+                core.signals.wake_collector();
+                // The thread runs no code that panics but the sink's, which is guarded.
+                let _ = thread.join();
+                core.shared.wait_for_writers();
+                core.collector().finish(&core.registry)
+            }
+            None => Ok(()),
+        };
+        let statistics = core.collector().statistics(&core.registry);
+        outcome
+            .map(|()| statistics.clone())
+            .map_err(|source| StopError {
+                source,
+                statistics: Box::new(statistics),
+            })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Whoever wants to know of a failure calls `stop`.
+        let _ = self.stop();
+    }
+}
+
+/// What the log and its collector's thread share.
+#[derive(Debug)]
+struct Core {
+    shape: BufferShape,
+    clock: Clock,
+    signals: Arc<Signals>,
+    shared: Arc<SharedBuffer>,
+    registry: Mutex<Registry>,
+    collector: Mutex<Collector>,
+}
+
+impl Core {
+    fn collector(&self) -> MutexGuard<'_, Collector> {
+        self.collector
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The collector's thread.
+    fn collect(&self, interval: Duration) {
+        while !self.signals.is_stopped() {
+            // The sink keeps what it refused, and counts the refusal; `flush` and `stop` report it.
+            let _ = self.collector().pass(&self.registry);
+            thread::park_timeout(interval);
+        }
+    }
+
+    fn capability(&self) -> Result<Capability, CapabilityError> {
+        if self.signals.is_stopped() {
+            return Err(CapabilityError::Stopped);
+        }
+        let number = self.registry().take_number()?;
+        let made = buffer(
+            Some(number),
+            self.shape,
+            self.clock.clone(),
+            Arc::clone(&self.signals),
+        );
+        let (writer, reader) = made.map_err(|error| {
+            self.registry().give_back(number);
+            CapabilityError::Buffer(error)
+        })?;
+        // Introduced before the collector can see its buffer.
+        self.define(&Event::CapCreate { cap: number });
+        for capset in CAPSETS {
+            self.define(&Event::CapsetAssignCap {
+                capset,
+                cap: number,
+            });
+        }
+        self.registry().add(reader);
+        Ok(Capability::new(number, writer, Arc::clone(&self.shared)))
+    }
+
+    /// The events that every log begins with.
+    fn describe_process(&self, arguments: Option<Vec<String>>) {
+        let [process, clock] = CAPSETS;
+        self.define(&Event::CapsetCreate {
+            capset: process,
+            kind: CapsetType::OsProcess,
+        });
+        self.define(&Event::CapsetCreate {
+            capset: clock,
+            kind: CapsetType::ClockDomain,
+        });
+        let name = concat!("ghc-eventlog-", env!("CARGO_PKG_VERSION"), " rust");
+        self.define(&Event::RtsIdentifier {
+            capset: process,
+            name,
+        });
+        let arguments = arguments.unwrap_or_else(|| {
+            std::env::args_os()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect()
+        });
+        let arguments: Vec<_> = arguments.iter().map(|text| ZStr::up_to_nul(text)).collect();
+        self.define(&Event::ProgramArgs {
+            capset: process,
+            args: Strings::new(&arguments),
+        });
+        self.define(&Event::OsProcessPid {
+            capset: process,
+            pid: std::process::id(),
+        });
+        #[cfg(unix)]
+        self.define(&Event::OsProcessPpid {
+            capset: process,
+            ppid: std::os::unix::process::parent_id(),
+        });
+        // A clock that is set before 1970 says nothing useful.
+        if let Ok(wall) = SystemTime::now().duration_since(UNIX_EPOCH) {
+            self.define(&Event::WallClockTime {
+                capset: clock,
+                unix_seconds: wall.as_secs(),
+                nanoseconds: wall.subsec_nanos(),
+            });
+        }
+    }
+
+    /// Emits an event that the log should not be without: where the shared buffer is getting full,
+    /// this thread empties it first.
+    fn define(&self, event: &Event<'_>) {
+        if self.shared.is_crowded() {
+            // Where the sink refuses, the event may be lost like any other, and is counted then.
+            let _ = self.collector().pass(&self.registry);
+        }
+        let _ = self.shared.emit(event);
+    }
+}

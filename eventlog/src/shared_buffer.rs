@@ -1,0 +1,39 @@
+//! The buffer of events that belong to no capability. Any thread may write to it, one at a time.
+
+use crate::buffer::BufferWriter;
+use crate::error::EmitError;
+use crate::format::Event;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[derive(Debug)]
+pub(crate) struct SharedBuffer {
+    writer: Mutex<BufferWriter>,
+}
+
+impl SharedBuffer {
+    pub(crate) fn new(writer: BufferWriter) -> Self {
+        SharedBuffer {
+            writer: Mutex::new(writer),
+        }
+    }
+
+    /// Waits for other writers, and for nothing else.
+    pub(crate) fn emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
+        self.lock().emit(event)
+    }
+
+    /// Waits until no writer that has begun is left. After the log has been stopped, none begins.
+    pub(crate) fn wait_for_writers(&self) {
+        drop(self.lock());
+    }
+
+    /// Whether less than half of the buffer is free.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.lock().is_crowded()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BufferWriter> {
+        // A writer that panicked has committed its event or has not: the buffer is whole either way.
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,145 @@
+//! What a log has taken in, passed on and lost.
+
+use crate::format::CapNo;
+use std::time::Duration;
+
+/// What has become of a log's events so far; see
+/// [`EventLog::statistics`](crate::EventLog::statistics).
+///
+/// # Examples
+///
+/// ```
+/// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+/// let mut capability = log.capability()?;
+/// capability.message("hello");
+/// let statistics = log.stop()?;
+/// assert_eq!(statistics.capabilities[0].events, 1);
+/// assert_eq!(statistics.lost().total(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Time since the log was started; since it was stopped, the time it ran.
+    pub elapsed: Duration,
+    /// One for each capability number ever used, in order of number; where several capabilities
+    /// have had the same number one after the other, their sum.
+    pub capabilities: Vec<BufferStatistics>,
+    /// The buffer of events that belong to no capability.
+    pub shared: BufferStatistics,
+    /// Blocks that the sink has taken.
+    pub blocks: u64,
+    /// Bytes that the sink has taken: header, block markers, events, end marker.
+    pub bytes_written: u64,
+    /// Writes that the sink has refused. What it refused is kept and offered again, so this alone
+    /// loses nothing.
+    pub sink_errors: u64,
+}
+
+impl Statistics {
+    /// Events taken in, over all buffers.
+    ///
+    /// ```
+    /// assert_eq!(ghc_eventlog::Statistics::default().events(), 0);
+    /// ```
+    pub fn events(&self) -> u64 {
+        self.buffers().map(|buffer| buffer.events).sum()
+    }
+
+    /// Events lost, over all buffers.
+    ///
+    /// ```
+    /// assert_eq!(ghc_eventlog::Statistics::default().lost().total(), 0);
+    /// ```
+    pub fn lost(&self) -> Lost {
+        self.buffers()
+            .fold(Lost::default(), |sum, buffer| sum + buffer.lost)
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = &BufferStatistics> {
+        self.capabilities.iter().chain([&self.shared])
+    }
+}
+
+/// What has become of the events of one buffer.
+///
+/// # Examples
+///
+/// ```
+/// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
+/// let statistics = log.statistics();
+/// assert_eq!(statistics.shared.capability, None);
+/// assert!(statistics.shared.events > 0, "the log describes the process first");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BufferStatistics {
+    /// Whose buffer it is; `None` for the shared one.
+    pub capability: Option<CapNo>,
+    /// Events taken in. Those that are not counted in [`lost`](Self::lost) are in the sink, or will
+    /// be after the next flush.
+    pub events: u64,
+    /// Bytes of these events.
+    pub bytes: u64,
+    /// Blocks written from this buffer.
+    pub blocks: u64,
+    /// Events lost.
+    pub lost: Lost,
+}
+
+/// Events lost, by cause.
+///
+/// # Examples
+///
+/// ```
+/// let lost = ghc_eventlog::Lost::default();
+/// assert_eq!(lost.total(), lost.full + lost.too_large + lost.stopped + lost.sink);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// Refused since the buffer was full.
+    pub full: u64,
+    /// Refused since the event is longer than a chunk of the buffer.
+    pub too_large: u64,
+    /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
+    /// and come too late for the last block).
+    pub stopped: u64,
+    /// Taken in, and undelivered when the log was stopped since the sink would not take them.
+    pub sink: u64,
+}
+
+impl Lost {
+    /// All of them.
+    ///
+    /// ```
+    /// assert_eq!(ghc_eventlog::Lost::default().total(), 0);
+    /// ```
+    pub fn total(&self) -> u64 {
+        self.full + self.too_large + self.stopped + self.sink
+    }
+}
+
+impl std::ops::Add for Lost {
+    type Output = Lost;
+
+    fn add(self, other: Lost) -> Lost {
+        Lost {
+            full: self.full + other.full,
+            too_large: self.too_large + other.too_large,
+            stopped: self.stopped + other.stopped,
+            sink: self.sink + other.sink,
+        }
+    }
+}
+
+impl std::ops::AddAssign for BufferStatistics {
+    /// Adds the other's counts; the capability stays.
+    fn add_assign(&mut self, other: BufferStatistics) {
+        self.events += other.events;
+        self.bytes += other.bytes;
+        self.blocks += other.blocks;
+        self.lost = self.lost + other.lost;
+    }
+}
