@@ -105,13 +105,19 @@ pub(crate) struct BufferWriter {
 }
 
 impl BufferWriter {
-    /// Stamps, encodes and commits one event.
+    /// Stamps, encodes and commits one event, unless the log has been stopped.
     #[inline]
     pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
         if self.signals.is_stopped() {
             add(&self.counters.stopped, 1);
             return Err(EmitError::Stopped);
         }
+        self.commit(event)
+    }
+
+    /// Stamps, encodes and commits one event.
+    #[inline]
+    pub(crate) fn commit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
         let len = event.encoded_len();
         // Time never runs backwards within a buffer, even where the counters of two cores differ.
         let time = self.clock.now().max(self.last);

@@ -6,6 +6,7 @@ use crate::capability::CAPSETS;
 use crate::clock::Clock;
 use crate::format::{BlockMarker, CapNo, END_MARKER, Event};
 use crate::registry::Registry;
+use crate::shared_buffer::SharedBuffer;
 use crate::sink::Sink;
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
@@ -69,17 +70,17 @@ impl Collector {
     ///
     /// # Errors
     /// The sink's; what it has not taken is then given up and counted.
-    pub(crate) fn finish(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
-        let outcome = self.pass(registry);
-        let now = self.clock.now();
-        self.stopped_at = Some(now);
-        match outcome {
-            Ok(()) => self.write_end(now),
-            Err(error) => {
-                self.give_up();
-                Err(error)
-            }
+    pub(crate) fn finish(
+        &mut self,
+        registry: &Mutex<Registry>,
+        shared: &SharedBuffer,
+    ) -> io::Result<()> {
+        let outcome = self.pass(registry).and_then(|()| self.write_end(shared));
+        if outcome.is_err() {
+            self.give_up();
         }
+        self.stopped_at = Some(self.clock.now());
+        outcome
     }
 
     /// Counts everything that the sink has not taken as lost to it.
@@ -100,28 +101,34 @@ impl Collector {
         self.capabilities.iter_mut().chain([&mut self.shared])
     }
 
-    fn write_end(&mut self, now: u64) -> io::Result<()> {
-        let mut body = Vec::new();
-        for reader in &self.capabilities {
-            if let Some(cap) = reader.capability() {
-                for capset in CAPSETS {
-                    Event::CapsetRemoveCap { capset, cap }.encode_to_vec(now, &mut body);
-                }
-                Event::CapDelete { cap }.encode_to_vec(now, &mut body);
+    fn write_end(&mut self, shared: &SharedBuffer) -> io::Result<()> {
+        let left: Vec<_> = self
+            .capabilities
+            .iter()
+            .filter_map(BufferReader::capability)
+            .collect();
+        for cap in left {
+            for capset in CAPSETS {
+                self.emit_last(shared, &Event::CapsetRemoveCap { capset, cap })?;
             }
+            self.emit_last(shared, &Event::CapDelete { cap })?;
         }
         for capset in CAPSETS {
-            Event::CapsetDelete { capset }.encode_to_vec(now, &mut body);
+            self.emit_last(shared, &Event::CapsetDelete { capset })?;
         }
-        let marker = marker(None, now, &body, now);
-        let written = self.sink.write_block(&marker, &body);
-        if written.is_err() {
-            // These events were nobody's to lose.
-            self.sink.abandon();
-        }
-        written?;
+        write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
         self.sink.write_plain(&END_MARKER)?;
         self.sink.flush()
+    }
+
+    /// Emits an event of the log's end, which comes after the writers' last.
+    fn emit_last(&mut self, shared: &SharedBuffer, event: &Event<'_>) -> io::Result<()> {
+        if shared.is_crowded() {
+            write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
+        }
+        // There is room, and a refusal would be counted.
+        let _ = shared.emit_last(event);
+        Ok(())
     }
 
     /// Takes over the buffers that have been made since the last look.

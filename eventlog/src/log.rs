@@ -386,7 +386,7 @@ impl Handle {
                 // The thread runs no code that panics but the sink's, which is guarded.
                 let _ = thread.join();
                 core.shared.wait_for_writers();
-                core.collector().finish(&core.registry)
+                core.collector().finish(&core.registry, &core.shared)
             }
             None => Ok(()),
         };

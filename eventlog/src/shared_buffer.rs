@@ -22,6 +22,11 @@ impl SharedBuffer {
         self.lock().emit(event)
     }
 
+    /// As [`emit`](Self::emit), also after the log has been stopped.
+    pub(crate) fn emit_last(&self, event: &Event<'_>) -> Result<(), EmitError> {
+        self.lock().commit(event)
+    }
+
     /// Waits until no writer that has begun is left. After the log has been stopped, none begins.
     pub(crate) fn wait_for_writers(&self) {
         drop(self.lock());
