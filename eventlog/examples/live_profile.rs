@@ -190,7 +190,7 @@ fn make_corpus(documents: usize) -> Vec<String> {
         random ^= random >> 12;
         random ^= random << 25;
         random ^= random >> 27;
-        (random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) * below >> 32
+        ((random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) * below) >> 32
     };
     (0..documents)
         .map(|_| {
@@ -255,10 +255,10 @@ fn print_job(source: &str, corpus: &[String], index: &Index, workers: usize, sta
 
 fn print_log(statistics: &Statistics, in_file: u64) {
     println!();
-    println!("  capability    events       bytes   blocks    lost");
+    println!("  capability       events       bytes   blocks    lost");
     let row = |name: String, buffer: &BufferStatistics| {
         println!(
-            "  {name:<10}  {:>8}  {:>10}  {:>7}  {:>6}",
+            "  {name:<13}  {:>8}  {:>10}  {:>7}  {:>6}",
             buffer.events,
             size(buffer.bytes),
             buffer.blocks,
@@ -266,12 +266,13 @@ fn print_log(statistics: &Statistics, in_file: u64) {
         );
     };
     for buffer in &statistics.capabilities {
-        row(
-            buffer
-                .capability
-                .map_or_else(String::new, |cap| cap.to_string()),
-            buffer,
-        );
+        let number = buffer.capability.map_or(0, |cap| cap.get());
+        let name = if number == 0 {
+            "main".to_owned()
+        } else {
+            format!("indexer {}", number - 1)
+        };
+        row(format!("{number} {name}"), buffer);
     }
     row("shared".into(), &statistics.shared);
     println!();

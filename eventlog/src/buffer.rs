@@ -46,7 +46,6 @@ pub(crate) struct Counters {
     events: AtomicU64,
     bytes: AtomicU64,
     full: AtomicU64,
-    too_large: AtomicU64,
     stopped: AtomicU64,
 }
 
@@ -83,9 +82,9 @@ pub(crate) fn buffer(
             capability,
             consumer,
             counters,
-            late: Taken::default(),
+            late_events: 0,
+            late_bytes: 0,
             blocks: 0,
-            sink_lost: 0,
         },
     ))
 }
@@ -159,16 +158,7 @@ fn count_refusal(refused: ReserveError, counters: &Counters, signals: &Signals) 
             signals.wake_collector();
             EmitError::Full
         }
-        ReserveError::TooLong {
-            requested,
-            chunk_len,
-        } => {
-            add(&counters.too_large, 1);
-            EmitError::TooLarge {
-                bytes: requested,
-                limit: chunk_len,
-            }
-        }
+        ReserveError::TooLong { .. } => unreachable!("a chunk takes the longest event"),
         // The log's end takes the buffer's other half with it.
         ReserveError::Closed => {
             add(&counters.stopped, 1);
@@ -177,23 +167,16 @@ fn count_refusal(refused: ReserveError, counters: &Counters, signals: &Signals) 
     }
 }
 
-/// What was taken out of a buffer without becoming a block.
-#[derive(Clone, Copy, Debug, Default)]
-struct Taken {
-    events: u64,
-    bytes: u64,
-}
-
 /// The end that the collector drains.
 #[derive(Debug)]
 pub(crate) struct BufferReader {
     capability: Option<CapNo>,
     consumer: Consumer<u8>,
     counters: Arc<CachePadded<Counters>>,
-    /// Events, and their bytes, found after the last block.
-    late: Taken,
+    /// Events found after the last block.
+    late_events: u64,
+    late_bytes: u64,
     blocks: u64,
-    sink_lost: u64,
 }
 
 impl BufferReader {
@@ -221,31 +204,13 @@ impl BufferReader {
         self.blocks += 1;
     }
 
-    /// Counts `events` of a block as lost to the sink.
-    pub(crate) fn count_lost_to_sink(&mut self, events: u64) {
-        self.sink_lost += events;
-    }
-
-    /// Takes everything out that is ready, and counts it as lost to the sink.
-    pub(crate) fn discard_undeliverable(&mut self) {
-        self.sink_lost += self.discard().events;
-    }
-
     /// Takes everything out that is ready, and counts it as come too late for the last block.
     pub(crate) fn discard_late(&mut self) {
-        let taken = self.discard();
-        self.late.events += taken.events;
-        self.late.bytes += taken.bytes;
-    }
-
-    fn discard(&mut self) -> Taken {
-        let mut taken = Taken::default();
-        while let Some(body) = self.read() {
-            taken.events += count_events(&body);
-            taken.bytes += body.len() as u64;
+        while let Ok(body) = self.consumer.read() {
+            self.late_events += count_events(&body);
+            self.late_bytes += body.len() as u64;
             body.release_all();
         }
-        taken
     }
 
     pub(crate) fn statistics(&self) -> BufferStatistics {
@@ -253,14 +218,13 @@ impl BufferReader {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         BufferStatistics {
             capability: self.capability,
-            events: get(&self.counters.events).saturating_sub(self.late.events),
-            bytes: get(&self.counters.bytes).saturating_sub(self.late.bytes),
+            events: get(&self.counters.events).saturating_sub(self.late_events),
+            bytes: get(&self.counters.bytes).saturating_sub(self.late_bytes),
             blocks: self.blocks,
             lost: Lost {
                 full: get(&self.counters.full),
-                too_large: get(&self.counters.too_large),
-                stopped: get(&self.counters.stopped) + self.late.events,
-                sink: self.sink_lost,
+                stopped: get(&self.counters.stopped) + self.late_events,
+                sink: 0,
             },
         }
     }

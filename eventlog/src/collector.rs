@@ -4,7 +4,7 @@
 use crate::buffer::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
-use crate::format::{BlockMarker, CapNo, END_MARKER, Event};
+use crate::format::{BlockMarker, CapNo, Event};
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
 use crate::sink::Sink;
@@ -22,8 +22,10 @@ pub(crate) struct Collector {
     capabilities: Vec<BufferReader>,
     /// What became of the events of capabilities that are gone.
     ended: BTreeMap<CapNo, BufferStatistics>,
-    /// When the log ended.
+    /// When the log ended: everything has been handed to the sink.
     stopped_at: Option<u64>,
+    /// The sink has taken everything.
+    delivered: bool,
 }
 
 impl Collector {
@@ -35,6 +37,7 @@ impl Collector {
             capabilities: Vec::new(),
             ended: BTreeMap::new(),
             stopped_at: None,
+            delivered: false,
         }
     }
 
@@ -66,69 +69,68 @@ impl Collector {
         }
     }
 
-    /// Writes all that is left, and the log's end. No writer may begin any more.
+    /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
+    /// refuses is kept for the next call; once all has been written, a call does nothing.
     ///
     /// # Errors
-    /// The sink's; what it has not taken is then given up and counted.
+    /// The sink's.
     pub(crate) fn finish(
         &mut self,
         registry: &Mutex<Registry>,
         shared: &SharedBuffer,
     ) -> io::Result<()> {
-        let outcome = self.pass(registry).and_then(|()| self.write_end(shared));
-        if outcome.is_err() {
-            self.give_up();
+        if self.delivered {
+            return Ok(());
         }
-        self.stopped_at = Some(self.clock.now());
-        outcome
+        if self.stopped_at.is_none() {
+            self.adopt(registry);
+            // The sink may still refuse what it has refused before, and then keeps the rest, too.
+            let _ = self.sink.retry();
+            self.write_all_blocks();
+            self.retire(registry);
+            self.emit_end(shared);
+            self.write_all_blocks();
+            self.sink.end();
+            self.stopped_at = Some(self.clock.now());
+        }
+        self.sink.retry()?;
+        self.sink.flush()?;
+        self.delivered = true;
+        Ok(())
     }
 
-    /// Counts everything that the sink has not taken as lost to it.
-    fn give_up(&mut self) {
-        for reader in self.readers() {
-            reader.discard_undeliverable();
-        }
-        let (owner, events) = self.sink.abandon();
-        let owning = self.readers().find(|reader| reader.capability() == owner);
-        match (owning, owner) {
-            (Some(reader), _) => reader.count_lost_to_sink(events),
-            (None, Some(cap)) => self.ended.entry(cap).or_default().lost.sink += events,
-            (None, None) => unreachable!("the shared buffer is always there"),
+    /// Hands everything to the sink, which keeps what it does not take.
+    fn write_all_blocks(&mut self) {
+        for reader in [&mut self.shared].into_iter().chain(&mut self.capabilities) {
+            while reader.read().is_some() {
+                let _ = write_blocks(reader, &mut self.sink, &self.clock);
+            }
         }
     }
 
-    fn readers(&mut self) -> impl Iterator<Item = &mut BufferReader> {
-        self.capabilities.iter_mut().chain([&mut self.shared])
-    }
-
-    fn write_end(&mut self, shared: &SharedBuffer) -> io::Result<()> {
+    /// Says that everything is gone, after the writers' last events.
+    fn emit_end(&mut self, shared: &SharedBuffer) {
         let left: Vec<_> = self
             .capabilities
             .iter()
             .filter_map(BufferReader::capability)
             .collect();
+        let mut emit = |event: Event<'_>| {
+            if shared.is_crowded() {
+                let _ = write_blocks(&mut self.shared, &mut self.sink, &self.clock);
+            }
+            // There is room now, and a refusal would be counted.
+            let _ = shared.emit_last(&event);
+        };
         for cap in left {
             for capset in CAPSETS {
-                self.emit_last(shared, &Event::CapsetRemoveCap { capset, cap })?;
+                emit(Event::CapsetRemoveCap { capset, cap });
             }
-            self.emit_last(shared, &Event::CapDelete { cap })?;
+            emit(Event::CapDelete { cap });
         }
         for capset in CAPSETS {
-            self.emit_last(shared, &Event::CapsetDelete { capset })?;
+            emit(Event::CapsetDelete { capset });
         }
-        write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
-        self.sink.write_plain(&END_MARKER)?;
-        self.sink.flush()
-    }
-
-    /// Emits an event of the log's end, which comes after the writers' last.
-    fn emit_last(&mut self, shared: &SharedBuffer, event: &Event<'_>) -> io::Result<()> {
-        if shared.is_crowded() {
-            write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
-        }
-        // There is room, and a refusal would be counted.
-        let _ = shared.emit_last(event);
-        Ok(())
     }
 
     /// Takes over the buffers that have been made since the last look.
@@ -160,7 +162,7 @@ impl Collector {
         self.adopt(registry);
         if self.stopped_at.is_some() {
             // Emitted while the log was being stopped, and committed after the last block.
-            for reader in self.readers() {
+            for reader in [&mut self.shared].into_iter().chain(&mut self.capabilities) {
                 reader.discard_late();
             }
         }
@@ -173,10 +175,20 @@ impl Collector {
                 sum.capability = Some(cap);
             }
         }
+        let mut shared = self.shared.statistics();
+        if self.stopped_at.is_some() {
+            for (owner, events) in self.sink.undelivered() {
+                let owner = match owner {
+                    Some(cap) => capabilities.entry(cap).or_default(),
+                    None => &mut shared,
+                };
+                owner.lost.sink += events;
+            }
+        }
         Statistics {
             elapsed: Duration::from_nanos(self.stopped_at.unwrap_or_else(|| self.clock.now())),
             capabilities: capabilities.into_values().collect(),
-            shared: self.shared.statistics(),
+            shared,
             blocks: self.sink.blocks(),
             bytes_written: self.sink.bytes(),
             sink_errors: self.sink.errors(),
@@ -188,8 +200,8 @@ impl Collector {
 fn write_blocks(reader: &mut BufferReader, sink: &mut Sink, clock: &Clock) -> io::Result<()> {
     let capability = reader.capability();
     let mut left = reader.ready();
-    while left > 0 {
-        let Some(body) = reader.read() else { break };
+    // At least one look, which also gives a chunk back that was closed after its last event.
+    while let Some(body) = reader.read() {
         left = left.saturating_sub(body.len());
         let marker = marker(capability, begin_of(&body), &body, clock.now());
         // Taken in either way: written, or kept by the sink.
@@ -197,6 +209,9 @@ fn write_blocks(reader: &mut BufferReader, sink: &mut Sink, clock: &Clock) -> io
         body.release_all();
         reader.count_block();
         outcome?;
+        if left == 0 {
+            break;
+        }
     }
     Ok(())
 }

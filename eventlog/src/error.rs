@@ -22,13 +22,6 @@ use std::{error, fmt, io};
 pub enum EmitError {
     /// The buffer is full: events come faster than the sink takes them.
     Full,
-    /// The event is longer than a chunk of the buffer.
-    TooLarge {
-        /// Bytes of the event.
-        bytes: usize,
-        /// Bytes of a chunk.
-        limit: usize,
-    },
     /// The log has been stopped.
     Stopped,
 }
@@ -37,12 +30,6 @@ impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EmitError::Full => f.write_str("the event buffer is full"),
-            EmitError::TooLarge { bytes, limit } => {
-                write!(
-                    f,
-                    "an event of {bytes} bytes does not fit into a buffer chunk of {limit}"
-                )
-            }
             EmitError::Stopped => f.write_str("the event log has been stopped"),
         }
     }
@@ -163,8 +150,9 @@ impl error::Error for CapabilityError {
     }
 }
 
-/// The sink did not take the end of the log. The log is stopped all the same; what was not delivered
-/// is counted in [`statistics`](Self::statistics) as lost to the sink.
+/// The sink did not take the end of the log. The log takes no more events all the same; what was not
+/// delivered is counted in [`statistics`](Self::statistics) as lost to the sink, until another
+/// [`stop`](crate::EventLog::stop) delivers it.
 ///
 /// # Examples
 ///

@@ -133,7 +133,7 @@ impl Builder {
         let (writer, reader) =
             buffer(None, shape, clock.clone(), Arc::clone(&signals)).map_err(StartError::Buffer)?;
         let mut sink = Sink::new(sink);
-        sink.write_plain(&Header::standard().encode())
+        sink.write_header(&Header::standard().encode())
             .map_err(StartError::Io)?;
         let core = Arc::new(Core {
             shape,
@@ -350,8 +350,8 @@ impl EventLog {
     /// does nothing but to tell the statistics.
     ///
     /// # Errors
-    /// [`StopError`] where the sink did not take all of it; the log has then ended without an end
-    /// marker, and what is missing is counted.
+    /// [`StopError`] where the sink did not take all of it. What it did not take is counted as lost
+    /// to it, and kept: stopping once more offers it again. Dropping the log gives it up.
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
@@ -379,17 +379,14 @@ impl Handle {
         let core = &self.core;
         // Held all the while: a second caller finds the log stopped and not half way.
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = match thread.take() {
-            Some(thread) => {
-                core.signals.stop();
-                core.signals.wake_collector();
-                // The thread runs no code that panics but the sink's, which is guarded.
-                let _ = thread.join();
-                core.shared.wait_for_writers();
-                core.collector().finish(&core.registry, &core.shared)
-            }
-            None => Ok(()),
-        };
+        if let Some(thread) = thread.take() {
+            core.signals.stop();
+            core.signals.wake_collector();
+            // The thread runs no code that panics but the sink's, which is guarded.
+            let _ = thread.join();
+            core.shared.wait_for_writers();
+        }
+        let outcome = core.collector().finish(&core.registry, &core.shared);
         let statistics = core.collector().statistics(&core.registry);
         outcome
             .map(|()| statistics.clone())

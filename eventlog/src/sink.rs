@@ -1,33 +1,36 @@
-//! Where blocks go. A sink takes whole blocks in order, or keeps what it could not take and takes
-//! that first next time.
+//! Where blocks go. A sink takes whole blocks in order; what it refuses is kept, and offered again
+//! before anything else.
 
 use crate::buffer::count_events;
-use crate::format::{BlockMarker, CapNo};
+use crate::format::{BlockMarker, CapNo, END_MARKER};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, IoSlice, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A writer, and the rest of the block that it has begun to take.
+/// A writer, and what it is still to take.
 pub(crate) struct Sink {
     writer: Box<dyn Write + Send>,
-    /// The block that was refused; empty where none was.
-    pending: Vec<u8>,
-    /// Whose block that is.
-    owner: Option<CapNo>,
-    /// Bytes of it that the writer has taken.
-    taken: usize,
+    /// While the log runs at most one block; once it has ended, all that is left of it.
+    pending: VecDeque<Pending>,
     bytes: u64,
     blocks: u64,
     errors: u64,
+}
+
+/// A block that the writer has refused, or one behind such a block.
+struct Pending {
+    owner: Option<CapNo>,
+    bytes: Vec<u8>,
+    /// Bytes of it that the writer has taken.
+    taken: usize,
 }
 
 impl Sink {
     pub(crate) fn new(writer: impl Write + Send + 'static) -> Self {
         Sink {
             writer: Box::new(writer),
-            pending: Vec::new(),
-            owner: None,
-            taken: 0,
+            pending: VecDeque::new(),
             bytes: 0,
             blocks: 0,
             errors: 0,
@@ -46,59 +49,73 @@ impl Sink {
         self.errors
     }
 
-    /// Writes what belongs to no block: a header, an end marker. Nothing may be pending.
-    pub(crate) fn write_plain(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut taken = 0;
-        self.write_parts(bytes, &[], &mut taken)
+    /// Writes a log's header.
+    pub(crate) fn write_header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.write_parts(header, &[], &mut 0)
     }
 
-    /// Writes one block. Nothing may be pending. Whatever the outcome, the block is the sink's: where
-    /// the writer refuses, the rest is kept, and [`retry`](Self::retry) offers it again.
+    /// Writes one block, behind those that are pending. Whatever the outcome, the block is the
+    /// sink's: where the writer refuses, it is kept, and [`retry`](Self::retry) offers the rest
+    /// again.
+    ///
+    /// # Errors
+    /// The writer's. None where the block was put behind others and not offered.
     pub(crate) fn write_block(&mut self, marker: &BlockMarker, body: &[u8]) -> io::Result<()> {
-        let mut taken = 0;
         let owner = marker.cap;
         let marker = marker.encode();
-        let outcome = self.write_parts(&marker, body, &mut taken);
-        if outcome.is_err() {
-            self.owner = owner;
-            self.pending.extend_from_slice(&marker);
-            self.pending.extend_from_slice(body);
-            self.taken = taken;
-        } else {
-            self.blocks += 1;
-        }
-        outcome
-    }
-
-    /// Offers what was refused once more.
-    pub(crate) fn retry(&mut self) -> io::Result<()> {
+        let mut taken = 0;
+        let mut outcome = Ok(());
         if self.pending.is_empty() {
-            return Ok(());
+            outcome = self.write_parts(&marker, body, &mut taken);
+            if outcome.is_ok() {
+                self.blocks += 1;
+                return Ok(());
+            }
         }
-        let pending = std::mem::take(&mut self.pending);
-        let mut taken = self.taken;
-        let outcome = self.write_parts(&pending, &[], &mut taken);
-        if outcome.is_err() {
-            self.pending = pending;
-            self.taken = taken;
-        } else {
-            self.taken = 0;
-            self.blocks += 1;
-        }
+        self.pending.push_back(Pending {
+            owner,
+            bytes: [&marker, body].concat(),
+            taken,
+        });
         outcome
     }
 
-    /// Gives up on what was refused. Returns whose it was, and how many events of it the writer has
-    /// not wholly taken.
-    pub(crate) fn abandon(&mut self) -> (Option<CapNo>, u64) {
-        let pending = std::mem::take(&mut self.pending);
-        let body = pending.get(BlockMarker::LEN..).unwrap_or_default();
-        // Taken bytes may end within an event, which is then lost.
-        let taken = self.taken.saturating_sub(BlockMarker::LEN).min(body.len());
-        self.taken = 0;
-        (
-            self.owner,
-            count_events(body) - count_events(&body[..taken]),
+    /// Puts the end marker behind everything else.
+    pub(crate) fn end(&mut self) {
+        self.pending.push_back(Pending {
+            owner: None,
+            bytes: END_MARKER.to_vec(),
+            taken: 0,
+        });
+    }
+
+    /// Offers what is pending.
+    pub(crate) fn retry(&mut self) -> io::Result<()> {
+        while let Some(mut pending) = self.pending.pop_front() {
+            let outcome = self.write_parts(&pending.bytes, &[], &mut pending.taken);
+            if outcome.is_err() {
+                self.pending.push_front(pending);
+                return outcome;
+            }
+            self.blocks += u64::from(pending.bytes.len() >= BlockMarker::LEN);
+        }
+        Ok(())
+    }
+
+    /// Events that the writer has not wholly taken of the blocks that are pending, and whose they
+    /// are.
+    pub(crate) fn undelivered(&self) -> impl Iterator<Item = (Option<CapNo>, u64)> {
+        self.pending.iter().map(
+            |Pending {
+                 owner,
+                 bytes,
+                 taken,
+             }| {
+                let body = bytes.get(BlockMarker::LEN..).unwrap_or_default();
+                // Taken bytes may end within an event, of which a reader makes nothing.
+                let taken = taken.saturating_sub(BlockMarker::LEN).min(body.len());
+                (*owner, count_events(body) - count_events(&body[..taken]))
+            },
         )
     }
 

@@ -82,7 +82,7 @@ pub struct BufferStatistics {
     pub events: u64,
     /// Bytes of these events.
     pub bytes: u64,
-    /// Blocks written from this buffer.
+    /// Blocks made of them.
     pub blocks: u64,
     /// Events lost.
     pub lost: Lost,
@@ -94,19 +94,18 @@ pub struct BufferStatistics {
 ///
 /// ```
 /// let lost = ghc_eventlog::Lost::default();
-/// assert_eq!(lost.total(), lost.full + lost.too_large + lost.stopped + lost.sink);
+/// assert_eq!(lost.total(), lost.full + lost.stopped + lost.sink);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
     /// Refused since the buffer was full.
     pub full: u64,
-    /// Refused since the event is longer than a chunk of the buffer.
-    pub too_large: u64,
     /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
     /// and come too late for the last block).
     pub stopped: u64,
-    /// Taken in, and undelivered when the log was stopped since the sink would not take them.
+    /// Taken in, and not delivered since the sink would not take them. Counted once the log has been
+    /// stopped; before, they are kept and offered again.
     pub sink: u64,
 }
 
@@ -117,7 +116,7 @@ impl Lost {
     /// assert_eq!(ghc_eventlog::Lost::default().total(), 0);
     /// ```
     pub fn total(&self) -> u64 {
-        self.full + self.too_large + self.stopped + self.sink
+        self.full + self.stopped + self.sink
     }
 }
 
@@ -127,7 +126,6 @@ impl std::ops::Add for Lost {
     fn add(self, other: Lost) -> Lost {
         Lost {
             full: self.full + other.full,
-            too_large: self.too_large + other.too_large,
             stopped: self.stopped + other.stopped,
             sink: self.sink + other.sink,
         }
