@@ -8,6 +8,7 @@ use super::header::{
     DATA_BEGIN, HEADER_BEGIN, HEADER_END, Header, TYPE_BEGIN, TYPE_END, TYPES_BEGIN, TYPES_END,
     check_len, check_type,
 };
+use super::layout::Dialect;
 use super::raw::RawEvent;
 
 /// A part of a log.
@@ -38,7 +39,7 @@ pub enum Record<'a> {
 /// Decodes a log that comes in pieces.
 ///
 /// Events that lie whole in a piece are borrowed from it; one that does not is put together in a
-/// buffer of the decoder's own, which is all that it allocates besides the header: at most 64 KiB.
+/// buffer of the decoder's own, which is all that it allocates besides the header: less than 128 KiB.
 ///
 /// Framing is strict, as [`DecodeErrorKind`] lists. What it does not check: time may run backwards,
 /// within a block too (GHC's garbage collector dates events back), and events may lie outside
@@ -78,7 +79,7 @@ pub enum Record<'a> {
 pub struct Decoder {
     stage: Stage,
     header: Header,
-    wide_threads: bool,
+    dialect: Dialect,
     place: Place,
     /// The start of a record that does not lie whole in a piece.
     carry: Vec<u8>,
@@ -136,7 +137,7 @@ impl Decoder {
     #[must_use]
     pub fn after_header(header: Header) -> Self {
         let mut decoder = Self::at(Stage::Data, header);
-        decoder.wide_threads = decoder.header.wide_threads();
+        decoder.dialect = Dialect::of(&decoder.header);
         decoder
     }
 
@@ -144,7 +145,7 @@ impl Decoder {
         Self {
             stage,
             header,
-            wide_threads: false,
+            dialect: Dialect::Current,
             place: Place {
                 offset: 0,
                 block_end: 0,
@@ -197,7 +198,7 @@ impl Decoder {
                 Ok(Some(Record::Event(self.place.pass_event(
                     event,
                     head,
-                    self.wide_threads,
+                    self.dialect,
                 ))))
             }
             Ok(Frame::Need(_)) if input.is_empty() => Ok(None),
@@ -232,7 +233,7 @@ impl Decoder {
                         let marker = self.place.pass_marker(&self.carry);
                         return Ok(Some(Record::BlockBegin { offset, marker }));
                     }
-                    let event = self.place.pass_event(&self.carry, head, self.wide_threads);
+                    let event = self.place.pass_event(&self.carry, head, self.dialect);
                     return Ok(Some(Record::Event(event)));
                 }
             }
@@ -309,7 +310,9 @@ impl Decoder {
             _ => {
                 self.expect_tag(0, HEADER_END)?;
                 self.expect_tag(4, DATA_BEGIN)?;
-                self.wide_threads = self.header.wide_threads();
+                self.dialect = Dialect::of(&self.header);
+                // A header may have made it larger than events ever will.
+                self.carry = Vec::new();
                 Stage::Data
             }
         };

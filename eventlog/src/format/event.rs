@@ -604,7 +604,7 @@ events! {
         argument_kinds: ZStr<'a>,
         /// Its name.
         name: ZStr<'a>,
-        /// More on it (GHC 9.6).
+        /// More on it, in newer logs.
         info: Option<TickyInfo<'a>>,
     }
     /// What a counter of a ticky profile stands at (GHC 9.2).

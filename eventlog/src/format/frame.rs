@@ -4,6 +4,7 @@ use super::block::{BLOCK_MARKER, BlockMarker, END_MARKER};
 use super::error::DecodeErrorKind;
 use super::event::{FIXED_HEAD, VARIABLE_HEAD};
 use super::header::{EventLength, Header};
+use super::layout::Dialect;
 use super::raw::RawEvent;
 use super::value::CapNo;
 
@@ -119,7 +120,7 @@ impl Place {
         &mut self,
         bytes: &'a [u8],
         head: usize,
-        wide_threads: bool,
+        dialect: Dialect,
     ) -> RawEvent<'a> {
         let cap = if self.block().is_some() {
             self.cap
@@ -135,7 +136,7 @@ impl Place {
             time: u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
             payload: &bytes[head..],
             bytes,
-            wide_threads,
+            dialect,
         };
         self.offset += bytes.len() as u64;
         event

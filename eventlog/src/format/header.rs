@@ -142,11 +142,6 @@ impl Header {
             .unwrap_or(EventLength::UNDECLARED)
     }
 
-    /// Whether thread ids take eight bytes, as in GHC 6.12.
-    pub(super) fn wide_threads(&self) -> bool {
-        self.size(0) == Some(EventSize::Fixed(8))
-    }
-
     /// Bytes from the start of the log to its first event.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {

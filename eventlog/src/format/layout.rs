@@ -1,31 +1,86 @@
-//! Layouts that GHC wrote once and writes no more. Each gives the event of today's layout.
+//! Layouts and codes that GHC wrote once and writes no more. Each gives the event that it would be
+//! today.
 
 use super::error::EventErrorKind;
 use super::event::Event;
-use super::value::{KernelThreadId, ThreadId};
+use super::event_type::EventSize;
+use super::header::Header;
+use super::value::{KernelThreadId, StopStatus, ThreadId};
 use super::wire::{Reader, Wire};
 
-/// The event of type `id` in a payload that does not fit today's layout, for the reason `kind`.
+/// What a log's numbers mean, as far as payload sizes do not tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dialect {
+    Current,
+    /// The stop statuses of one release were moved by one.
+    Ghc782,
+    /// Thread ids take eight bytes.
+    Ghc612,
+}
+
+impl Dialect {
+    /// The dialect of a log with that header, told by the marks that `ghc-events` goes by.
+    pub(super) fn of(header: &Header) -> Self {
+        const CREATE_THREAD: u16 = 0;
+        const USER_MARKER: u16 = 58;
+        const HACK_BUG_T9003: u16 = 59;
+        if header.size(CREATE_THREAD) == Some(EventSize::Fixed(8)) {
+            Self::Ghc612
+        } else if header.size(USER_MARKER).is_some() && header.size(HACK_BUG_T9003).is_none() {
+            Self::Ghc782
+        } else {
+            Self::Current
+        }
+    }
+
+    /// The event of type `id` in a payload; `None` if there is no [`Event`] for it.
+    #[inline(always)]
+    pub(super) fn event(
+        self,
+        id: u16,
+        payload: &[u8],
+    ) -> Result<Option<Event<'_>>, EventErrorKind> {
+        if self != Self::Current {
+            match self.special(id, payload) {
+                Ok(None) => {}
+                event => return event,
+            }
+        }
+        match Event::from_payload(id, payload) {
+            Err(EventErrorKind::TooShort { size, least }) => older(id, payload, size, least),
+            event => event,
+        }
+    }
+
+    /// The event, if it is not what it would be today.
+    #[cold]
+    fn special(self, id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+        match self {
+            Self::Current => Ok(None),
+            Self::Ghc782 => moved_stop(id, payload),
+            Self::Ghc612 => wide_threads(id, payload),
+        }
+    }
+}
+
+/// The event of type `id` in a payload of `size` bytes, where today's layout takes `least`.
 #[cold]
-pub(super) fn older(
+fn older(
     id: u16,
     payload: &[u8],
-    kind: EventErrorKind,
-) -> Result<Event<'_>, EventErrorKind> {
-    let EventErrorKind::TooShort { size, least } = kind else {
-        return Err(kind);
-    };
+    size: usize,
+    least: usize,
+) -> Result<Option<Event<'_>>, EventErrorKind> {
     let mut input = Reader::new(payload);
     let input = &mut input;
     match (id, size) {
         // Before 7.2.
-        (2, 6..) => Ok(Event::StopThread {
-            thread: Wire::get(input)?,
-            status: Wire::get(input)?,
-            info: 0,
-        }),
+        (2, 6..) => {
+            let thread = Wire::get(input)?;
+            Ok(early_stop(thread, u16::get(input)?))
+        }
         // Before 8.8.
-        (53, 50..) => Ok(Event::GcStatsGhc {
+        (53, 50..) => Ok(Some(Event::GcStatsGhc {
             capset: Wire::get(input)?,
             generation: Wire::get(input)?,
             copied: Wire::get(input)?,
@@ -35,15 +90,15 @@ pub(super) fn older(
             par_max_copied: Wire::get(input)?,
             par_total_copied: Wire::get(input)?,
             par_balanced_copied: 0,
-        }),
+        })),
         // Declared by a development version of 9.1.
-        (55, 14..) => Ok(Event::TaskCreate {
+        (55, 14..) => Ok(Some(Event::TaskCreate {
             task: Wire::get(input)?,
             cap: Wire::get(input)?,
             kernel_thread: KernelThreadId(u64::from(u32::get(input)?)),
-        }),
+        })),
         // Declared by a development version of 9.1.
-        (201, _) => Ok(Event::ConcMarkEnd { marked_objects: 0 }),
+        (201, _) => Ok(Some(Event::ConcMarkEnd { marked_objects: 0 })),
         // Before 9.8: the logarithm of the block size.
         (207, 13..) => {
             let log2 = u8::get(input)?;
@@ -53,12 +108,12 @@ pub(super) fn older(
                     field: "logarithm of a block size",
                     value: u64::from(log2),
                 })?;
-            Ok(Event::NonmovingHeapCensus {
+            Ok(Some(Event::NonmovingHeapCensus {
                 block_size,
                 active_segments: Wire::get(input)?,
                 filled_segments: Wire::get(input)?,
                 live_blocks: Wire::get(input)?,
-            })
+            }))
         }
         _ => {
             let least = match id {
@@ -73,10 +128,48 @@ pub(super) fn older(
     }
 }
 
-/// The event of a type that names a thread, as GHC 6.12 wrote it: thread ids take eight bytes.
-/// `None` for all other types, which are as they are today.
-#[cold]
-pub(super) fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+/// A stop before GHC 7.2. A thread that was blocked, on whatever, has a status of its own (4), for
+/// which there is no [`StopStatus`].
+fn early_stop<'a>(thread: ThreadId, status: u16) -> Option<Event<'a>> {
+    let status = StopStatus::from_code(status)?;
+    Some(Event::StopThread {
+        thread,
+        status,
+        info: 0,
+    })
+}
+
+/// A stop of GHC 7.8.2, which put the status that is 20 today between 7 and 8.
+fn moved_stop(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+    if id != 2 || payload.len() < 10 {
+        return Ok(None);
+    }
+    let mut input = Reader::new(payload);
+    let thread = Wire::get(&mut input)?;
+    let status = match u16::get(&mut input)? {
+        8 => StopStatus::BlockedOnMVarRead,
+        code => {
+            let today = if (9..=14).contains(&code) {
+                code - 1
+            } else {
+                code
+            };
+            StopStatus::from_code(today).ok_or(EventErrorKind::Value {
+                field: "stop status of ghc 7.8.2",
+                value: u64::from(code),
+            })?
+        }
+    };
+    Ok(Some(Event::StopThread {
+        thread,
+        status,
+        info: Wire::get(&mut input)?,
+    }))
+}
+
+/// The event of a type that names a thread, as GHC 6.12 wrote it. `None` for all other types, which
+/// are as they are today.
+fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
     let least = match id {
         0 | 1 | 3 | 15 => 8,
         2 | 4 | 8 => 10,
@@ -96,14 +189,10 @@ pub(super) fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>,
             field: "thread",
             value: wide,
         })?;
-    Ok(Some(match id {
+    let event = match id {
+        2 => return Ok(early_stop(thread, Wire::get(&mut input)?)),
         0 => Event::CreateThread { thread },
         1 => Event::RunThread { thread },
-        2 => Event::StopThread {
-            thread,
-            status: Wire::get(&mut input)?,
-            info: 0,
-        },
         3 => Event::ThreadRunnable { thread },
         4 => Event::MigrateThread {
             thread,
@@ -114,5 +203,6 @@ pub(super) fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>,
             other: Wire::get(&mut input)?,
         },
         _ => Event::CreateSparkThread { thread },
-    }))
+    };
+    Ok(Some(event))
 }

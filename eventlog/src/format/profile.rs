@@ -94,45 +94,46 @@ impl<'a> Wire<'a> for HeapProfFilter<'a> {
     }
 }
 
-/// What GHC 9.6 and later tell of a ticky counter beyond its name.
+/// What newer GHCs tell of a ticky counter beyond its name.
 ///
 /// ```
 /// use ghc_eventlog::format::{TickyInfo, ZStr};
 ///
-/// let info = TickyInfo { info_table: 0x40_1000, json: ZStr::new("{}")? };
-/// assert_eq!(info.json.as_str(), "{}");
+/// let info = TickyInfo { info_table: 0x40_1000, json: Some(ZStr::new("{}")?) };
+/// assert_eq!(info.json.unwrap().as_str(), "{}");
 /// # Ok::<(), ghc_eventlog::format::NulError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TickyInfo<'a> {
     /// Address of the function's info table.
     pub info_table: u64,
-    /// Free and lambda-bound variables, as JSON.
-    pub json: ZStr<'a>,
+    /// Free variables and arguments, as JSON. Some versions write it in the place of the argument
+    /// kinds.
+    pub json: Option<ZStr<'a>>,
 }
-
-const TICKY_INFO_LEAST: usize = 9;
 
 impl<'a> Wire<'a> for Option<TickyInfo<'a>> {
     const MIN: usize = 0;
 
     fn wire_len(self) -> usize {
-        self.map_or(0, |info| 8 + info.json.wire_len())
+        self.map_or(0, |info| 8 + info.json.map_or(0, Wire::wire_len))
     }
 
     fn cut(self, spare: usize) -> Self {
         let info = self?;
-        let spare = spare.checked_sub(TICKY_INFO_LEAST)?;
-        Some(TickyInfo {
-            json: info.json.cut(spare),
-            ..info
-        })
+        let spare = spare.checked_sub(8)?;
+        let json = info
+            .json
+            .and_then(|json| Some(json.cut(spare.checked_sub(1)?)));
+        Some(TickyInfo { json, ..info })
     }
 
     fn put<S: Sink>(self, out: &mut S) {
         if let Some(info) = self {
             info.info_table.put(out);
-            info.json.put(out);
+            if let Some(json) = info.json {
+                json.put(out);
+            }
         }
     }
 
@@ -141,9 +142,11 @@ impl<'a> Wire<'a> for Option<TickyInfo<'a>> {
             return Ok(None);
         }
         let info_table = Wire::get(input)?;
-        Ok(Some(TickyInfo {
-            info_table,
-            json: Wire::get(input)?,
-        }))
+        let json = if input.rest().is_empty() {
+            None
+        } else {
+            Some(Wire::get(input)?)
+        };
+        Ok(Some(TickyInfo { info_table, json }))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::EventError;
 use super::event::Event;
-use super::layout;
+use super::layout::Dialect;
 use super::value::CapNo;
 
 /// An event of a log: where it is, what type it has, and its bytes.
@@ -31,7 +31,7 @@ pub struct RawEvent<'a> {
     /// Its payload.
     pub payload: &'a [u8],
     pub(super) bytes: &'a [u8],
-    pub(super) wide_threads: bool,
+    pub(super) dialect: Dialect,
 }
 
 impl<'a> RawEvent<'a> {
@@ -51,17 +51,7 @@ impl<'a> RawEvent<'a> {
     /// If the payload does not fit the type. The events after this one can be read all the same.
     #[inline]
     pub fn decode(&self) -> Result<Decoded<'a>, EventError> {
-        let event = if self.wide_threads {
-            layout::wide_threads(self.id, self.payload)
-        } else {
-            Ok(None)
-        };
-        let event = match event {
-            Ok(None) => Event::from_payload(self.id, self.payload)
-                .or_else(|kind| layout::older(self.id, self.payload, kind).map(Some)),
-            event => event,
-        };
-        match event {
+        match self.dialect.event(self.id, self.payload) {
             Ok(Some(event)) => Ok(Decoded::Known(event)),
             Ok(None) => Ok(Decoded::Other {
                 id: self.id,
@@ -89,6 +79,7 @@ pub enum Decoded<'a> {
     /// An event of a type that has an [`Event`].
     Known(Event<'a>),
     /// An event of another type: one that GHC writes no more, one that is reserved, or a new one.
+    /// Also a thread's stop in a log of GHC before 7.2 that does not tell what the thread waits for.
     Other {
         /// The number of its type.
         id: u16,

@@ -5,6 +5,7 @@ use core::iter::FusedIterator;
 use super::error::{DecodeError, DecodeErrorKind};
 use super::frame::{Frame, Place};
 use super::header::Header;
+use super::layout::Dialect;
 use super::raw::RawEvent;
 
 /// The events of a block's body: the bytes after its marker. Costs a few nanoseconds an event and
@@ -35,7 +36,7 @@ pub fn events<'a>(body: &'a [u8], header: &'a Header) -> Events<'a> {
             block_end: body.len() as u64,
             cap: None,
         },
-        wide_threads: header.wide_threads(),
+        dialect: Dialect::of(header),
     }
 }
 
@@ -51,7 +52,7 @@ pub struct Events<'a> {
     header: &'a Header,
     rest: &'a [u8],
     place: Place,
-    wide_threads: bool,
+    dialect: Dialect,
 }
 
 impl<'a> Iterator for Events<'a> {
@@ -66,7 +67,7 @@ impl<'a> Iterator for Events<'a> {
             Ok(Frame::Event { head, len }) => {
                 let (event, rest) = self.rest.split_at(len);
                 self.rest = rest;
-                return Some(Ok(self.place.pass_event(event, head, self.wide_threads)));
+                return Some(Ok(self.place.pass_event(event, head, self.dialect)));
             }
             Ok(Frame::End) => {
                 self.rest = &[];
