@@ -85,6 +85,8 @@ pub struct Decoder {
     carry: Vec<u8>,
     /// Whether `carry` was handed out, and goes with the next call.
     handed_out: bool,
+    /// Whether events may be looked for in the input alone.
+    plain: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +111,16 @@ enum Stage {
     Data,
     Ended,
     Failed(DecodeError),
+}
+
+/// What a rare step has come to. What belongs to it is in the decoder.
+enum Step {
+    Nothing,
+    Header,
+    Block,
+    Event { head: u8 },
+    End,
+    Failed,
 }
 
 impl Default for Decoder {
@@ -153,6 +165,7 @@ impl Decoder {
             },
             carry: Vec::new(),
             handed_out: false,
+            plain: false,
         }
     }
 
@@ -176,84 +189,114 @@ impl Decoder {
     ///
     /// # Errors
     /// If the log's framing is broken. All later calls give the same error.
-    #[inline]
+    // Inlined, with all that is rare behind a call that gives a plain number: so a record stays in
+    // registers. One that is put together in memory and moved costs more than all the rest.
+    #[inline(always)]
     pub fn next<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Record<'s>>, DecodeError> {
         if self.handed_out {
-            self.carry.clear();
-            self.handed_out = false;
+            self.take_back();
         }
-        if !matches!(self.stage, Stage::Data) {
-            return self.next_outside_data(input);
-        }
-        if !self.carry.is_empty() {
-            return self.next_carried(input);
-        }
-        match self.place.frame(&self.header, input) {
-            Ok(Frame::Event { head, len }) => {
-                let (event, rest) = input.split_at(len);
-                *input = rest;
-                Ok(Some(Record::Event(self.place.pass_event(
-                    event,
-                    head,
-                    self.dialect,
-                ))))
-            }
-            Ok(Frame::Need(_)) if input.is_empty() => Ok(None),
-            Ok(_) => self.next_carried(input),
-            Err(kind) => Err(self.fail(kind)),
-        }
-    }
-
-    /// Takes the next record into `carry`, and hands it out from there.
-    #[cold]
-    fn next_carried(&mut self, input: &mut &[u8]) -> Result<Option<Record<'_>>, DecodeError> {
-        loop {
-            let (len, record) = match self.place.frame(&self.header, &self.carry) {
-                Ok(Frame::Need(len)) => (len, None),
-                Ok(Frame::End) => {
-                    self.place.offset += END_MARKER.len() as u64;
-                    self.stage = Stage::Ended;
-                    self.handed_out = true;
-                    return Ok(Some(Record::End));
-                }
-                Ok(Frame::Marker { len }) => (len, Some(0)),
-                Ok(Frame::Event { head, len }) => (len, Some(head)),
-                Err(kind) => return Err(self.fail(kind)),
-            };
-            match record {
-                None if !self.fill(input, len) => return Ok(None),
-                None => {}
-                Some(head) => {
-                    self.handed_out = true;
-                    if head == 0 {
-                        let offset = self.place.offset;
-                        let marker = self.place.pass_marker(&self.carry);
-                        return Ok(Some(Record::BlockBegin { offset, marker }));
-                    }
-                    let event = self.place.pass_event(&self.carry, head, self.dialect);
+        if self.plain {
+            match self.place.frame(&self.header, input) {
+                Ok(Frame::Event { head, len }) => {
+                    let (event, rest) = input.split_at(len);
+                    *input = rest;
+                    let event = self.place.pass_event(event, head, self.dialect);
                     return Ok(Some(Record::Event(event)));
                 }
+                Ok(Frame::Need(_)) if input.is_empty() => return Ok(None),
+                _ => {}
             }
+        }
+        match self.step(input) {
+            Step::Nothing => Ok(None),
+            Step::Header => Ok(Some(Record::Header(&self.header))),
+            Step::Block => {
+                let bytes = self.carry.first_chunk().expect("the marker was carried");
+                let offset = self.place.offset - self.carry.len() as u64;
+                Ok(Some(Record::BlockBegin {
+                    offset,
+                    marker: BlockMarker::from_bytes(bytes),
+                }))
+            }
+            Step::Event { head } => {
+                let head = usize::from(head);
+                let event = self.place.pass_event(&self.carry, head, self.dialect);
+                Ok(Some(Record::Event(event)))
+            }
+            Step::End => Ok(Some(Record::End)),
+            Step::Failed => Err(self.failure()),
         }
     }
 
     #[cold]
-    fn next_outside_data(&mut self, input: &mut &[u8]) -> Result<Option<Record<'_>>, DecodeError> {
+    fn take_back(&mut self) {
+        self.carry.clear();
+        self.handed_out = false;
+        self.plain = matches!(self.stage, Stage::Data);
+    }
+
+    /// Everything but an event that lies whole in the input.
+    #[cold]
+    fn step(&mut self, input: &mut &[u8]) -> Step {
+        let step = match self.stage {
+            Stage::Data => self.step_data(input),
+            Stage::Ended if input.is_empty() => Ok(Step::Nothing),
+            Stage::Ended => Err(DecodeErrorKind::AfterEnd),
+            Stage::Failed(_) => return Step::Failed,
+            _ => self.step_header(input),
+        };
+        let step = step.unwrap_or_else(|kind| {
+            self.stage = Stage::Failed(DecodeError {
+                offset: self.place.offset,
+                kind,
+            });
+            Step::Failed
+        });
+        self.plain = matches!(self.stage, Stage::Data) && self.carry.is_empty();
+        step
+    }
+
+    /// Takes the next record into `carry`, to be handed out from there.
+    fn step_data(&mut self, input: &mut &[u8]) -> Result<Step, DecodeErrorKind> {
         loop {
-            match self.stage {
-                Stage::Data => return Ok(Some(Record::Header(&self.header))),
-                Stage::Ended if input.is_empty() => return Ok(None),
-                Stage::Ended => return Err(self.fail(DecodeErrorKind::AfterEnd)),
-                Stage::Failed(error) => return Err(error),
-                stage => match self.header_piece(stage, input) {
-                    Ok(Some(next)) => self.stage = next,
-                    Ok(None) => return Ok(None),
-                    Err(kind) => return Err(self.fail(kind)),
-                },
+            let step = match self.place.frame(&self.header, &self.carry)? {
+                Frame::Need(len) if self.fill(input, len) => continue,
+                Frame::Need(_) => return Ok(Step::Nothing),
+                Frame::Event { head, .. } => Step::Event { head: head as u8 },
+                Frame::Marker => {
+                    self.place.pass_marker(&self.carry);
+                    Step::Block
+                }
+                Frame::End => {
+                    self.place.offset += END_MARKER.len() as u64;
+                    self.stage = Stage::Ended;
+                    Step::End
+                }
+            };
+            self.handed_out = true;
+            return Ok(step);
+        }
+    }
+
+    fn step_header(&mut self, input: &mut &[u8]) -> Result<Step, DecodeErrorKind> {
+        while let Some(next) = self.header_piece(self.stage, input)? {
+            self.stage = next;
+            if matches!(next, Stage::Data) {
+                return Ok(Step::Header);
             }
+        }
+        Ok(Step::Nothing)
+    }
+
+    #[cold]
+    fn failure(&self) -> DecodeError {
+        match self.stage {
+            Stage::Failed(error) => error,
+            _ => unreachable!("no step fails without a record of it"),
         }
     }
 
@@ -343,16 +386,6 @@ impl Decoder {
         self.carry.extend_from_slice(taken);
         *input = rest;
         self.carry.len() == len
-    }
-
-    #[cold]
-    fn fail(&mut self, kind: DecodeErrorKind) -> DecodeError {
-        let error = DecodeError {
-            offset: self.place.offset,
-            kind,
-        };
-        self.stage = Stage::Failed(error);
-        error
     }
 
     /// Whether the log is over: to be called when there are no more bytes, after

@@ -73,14 +73,14 @@ macro_rules! events {
             /// assert_eq!(ghc_eventlog::format::Event::GcStart.id(), 9);
             /// ```
             #[must_use]
-            #[inline]
+            #[inline(always)]
             pub const fn id(&self) -> u16 {
                 match self {
                     $(Self::$variant { .. } => $id,)*
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             const fn head_len(&self) -> usize {
                 match self {
                     $(Self::$variant { .. } => head!($kind),)*
@@ -88,7 +88,7 @@ macro_rules! events {
             }
 
             /// Bytes of the payload before any cut.
-            #[inline]
+            #[inline(always)]
             fn whole_payload_len(&self) -> usize {
                 match *self {
                     $(Self::$variant $({ $($field),* })? => {
@@ -113,7 +113,7 @@ macro_rules! events {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn put_payload<S: Sink>(&self, out: &mut S) {
                 match *self {
                     $(Self::$variant $({ $($field),* })? => {
@@ -122,23 +122,35 @@ macro_rules! events {
                 }
             }
 
-            /// The event of that type in a payload; `None` if the type has no event here.
-            #[inline]
-            pub(super) fn from_payload(
+            /// The event of that type in a payload, made into what the caller returns: `known` of
+            /// it, `unfit` of the reason why the payload holds none, or `other` if the type has
+            /// none. Each arm makes the result where it will lie, as copies would cost more than
+            /// the decoding.
+            #[inline(always)]
+            pub(super) fn from_payload<R>(
                 id: u16,
                 payload: &'a [u8],
-            ) -> Result<Option<Self>, EventErrorKind> {
+                known: impl Fn(Self) -> R,
+                unfit: impl Fn(EventErrorKind) -> R,
+                other: impl Fn() -> R,
+            ) -> R {
                 match id {
                     $($id => {
                         let least = 0 $($(+ <$ty as Wire<'_>>::MIN)*)?;
                         if payload.len() < least {
-                            return Err(EventErrorKind::TooShort { size: payload.len(), least });
+                            return unfit(EventErrorKind::TooShort { size: payload.len(), least });
                         }
                         #[allow(unused_variables, unused_mut, reason = "not every event has fields")]
                         let mut input = Reader::new(payload);
-                        Ok(Some(Self::$variant $({ $($field: Wire::get(&mut input)?),* })?))
+                        $($(
+                            let $field = match Wire::get(&mut input) {
+                                Ok(field) => field,
+                                Err(kind) => return unfit(kind),
+                            };
+                        )*)?
+                        known(Self::$variant $({ $($field),* })?)
                     })*
-                    _ => Ok(None),
+                    _ => other(),
                 }
             }
         }
@@ -639,7 +651,7 @@ impl Event<'_> {
     /// assert_eq!(text.len(), 65_534);
     /// ```
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn fitted(self) -> Self {
         if self.whole_payload_len() > MAX_PAYLOAD {
             self.cut()
@@ -658,7 +670,7 @@ impl Event<'_> {
     /// assert_eq!((Event::UserMessage { text: "hi" }).encoded_len(), 14);
     /// ```
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn encoded_len(&self) -> usize {
         self.head_len() + self.fitted().whole_payload_len()
     }
@@ -676,7 +688,7 @@ impl Event<'_> {
     /// let mut out = [MaybeUninit::uninit(); 64];
     /// assert_eq!(Event::GcEnd.encode(5, &mut out), 10);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self, time_ns: u64, out: &mut [MaybeUninit<u8>]) -> usize {
         let payload = self.whole_payload_len();
         if payload > MAX_PAYLOAD {

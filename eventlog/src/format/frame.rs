@@ -21,13 +21,13 @@ pub(super) struct Place {
 pub(super) enum Frame {
     /// So many bytes must be seen, from the place on, to tell.
     Need(usize),
+    /// An event that is whole: bytes before its payload, and bytes in all.
     Event {
         head: usize,
         len: usize,
     },
-    Marker {
-        len: usize,
-    },
+    /// A block marker that is whole.
+    Marker,
     End,
 }
 
@@ -100,7 +100,7 @@ impl Place {
         if bytes.len() < len {
             return Ok(Frame::Need(len));
         }
-        Ok(Frame::Marker { len })
+        Ok(Frame::Marker)
     }
 
     #[cold]
@@ -129,26 +129,25 @@ impl Place {
         };
         let [i0, i1, t0, t1, t2, t3, t4, t5, t6, t7] =
             *bytes.first_chunk().expect("a framed event has a head");
-        let event = RawEvent {
-            offset: self.offset,
+        let offset = self.offset;
+        self.offset += bytes.len() as u64;
+        RawEvent {
+            offset,
             cap,
             id: u16::from_be_bytes([i0, i1]),
             time: u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
             payload: &bytes[head..],
             bytes,
             dialect,
-        };
-        self.offset += bytes.len() as u64;
-        event
+        }
     }
 
     /// Goes past a block marker, whose bytes these are.
-    pub(super) fn pass_marker(&mut self, bytes: &[u8]) -> BlockMarker {
+    pub(super) fn pass_marker(&mut self, bytes: &[u8]) {
         let marker =
             BlockMarker::from_bytes(bytes.first_chunk().expect("a framed marker is whole"));
         self.block_end = self.offset + u64::from(marker.size);
         self.cap = marker.cap;
         self.offset += bytes.len() as u64;
-        marker
     }
 }

@@ -18,6 +18,14 @@ pub(super) enum Dialect {
     Ghc612,
 }
 
+/// What a payload of another dialect holds.
+pub(super) enum Special<'a> {
+    /// What it would hold today.
+    AsToday,
+    /// This; `None` if there is no [`Event`] for it.
+    Event(Option<Event<'a>>),
+}
+
 impl Dialect {
     /// The dialect of a log with that header, told by the marks that `ghc-events` goes by.
     pub(super) fn of(header: &Header) -> Self {
@@ -33,44 +41,26 @@ impl Dialect {
         }
     }
 
-    /// The event of type `id` in a payload; `None` if there is no [`Event`] for it.
-    #[inline(always)]
-    pub(super) fn event(
-        self,
-        id: u16,
-        payload: &[u8],
-    ) -> Result<Option<Event<'_>>, EventErrorKind> {
-        if self != Self::Current {
-            match self.special(id, payload) {
-                Ok(None) => {}
-                event => return event,
-            }
-        }
-        match Event::from_payload(id, payload) {
-            Err(EventErrorKind::TooShort { size, least }) => older(id, payload, size, least),
-            event => event,
-        }
-    }
-
-    /// The event, if it is not what it would be today.
+    /// The event of type `id` in a payload, if it is not what it would be today.
     #[cold]
-    fn special(self, id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+    pub(super) fn special(self, id: u16, payload: &[u8]) -> Result<Special<'_>, EventErrorKind> {
         match self {
-            Self::Current => Ok(None),
+            Self::Current => Ok(Special::AsToday),
             Self::Ghc782 => moved_stop(id, payload),
             Self::Ghc612 => wide_threads(id, payload),
         }
     }
 }
 
-/// The event of type `id` in a payload of `size` bytes, where today's layout takes `least`.
-#[cold]
-fn older(
+/// The event of type `id` in a payload that is unfit for today's layout, for the reason `kind`.
+pub(super) fn older(
     id: u16,
     payload: &[u8],
-    size: usize,
-    least: usize,
+    kind: EventErrorKind,
 ) -> Result<Option<Event<'_>>, EventErrorKind> {
+    let EventErrorKind::TooShort { size, least } = kind else {
+        return Err(kind);
+    };
     let mut input = Reader::new(payload);
     let input = &mut input;
     match (id, size) {
@@ -140,9 +130,9 @@ fn early_stop<'a>(thread: ThreadId, status: u16) -> Option<Event<'a>> {
 }
 
 /// A stop of GHC 7.8.2, which put the status that is 20 today between 7 and 8.
-fn moved_stop(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+fn moved_stop(id: u16, payload: &[u8]) -> Result<Special<'_>, EventErrorKind> {
     if id != 2 || payload.len() < 10 {
-        return Ok(None);
+        return Ok(Special::AsToday);
     }
     let mut input = Reader::new(payload);
     let thread = Wire::get(&mut input)?;
@@ -160,20 +150,20 @@ fn moved_stop(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKi
             })?
         }
     };
-    Ok(Some(Event::StopThread {
+    Ok(Special::Event(Some(Event::StopThread {
         thread,
         status,
         info: Wire::get(&mut input)?,
-    }))
+    })))
 }
 
-/// The event of a type that names a thread, as GHC 6.12 wrote it. `None` for all other types, which
-/// are as they are today.
-fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventErrorKind> {
+/// The event of a type that names a thread, as GHC 6.12 wrote it. All other types are as they
+/// are today.
+fn wide_threads(id: u16, payload: &[u8]) -> Result<Special<'_>, EventErrorKind> {
     let least = match id {
         0 | 1 | 3 | 15 => 8,
         2 | 4 | 8 => 10,
-        _ => return Ok(None),
+        _ => return Ok(Special::AsToday),
     };
     if payload.len() < least {
         return Err(EventErrorKind::TooShort {
@@ -190,7 +180,7 @@ fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventError
             value: wide,
         })?;
     let event = match id {
-        2 => return Ok(early_stop(thread, Wire::get(&mut input)?)),
+        2 => return Ok(Special::Event(early_stop(thread, Wire::get(&mut input)?))),
         0 => Event::CreateThread { thread },
         1 => Event::RunThread { thread },
         3 => Event::ThreadRunnable { thread },
@@ -204,5 +194,5 @@ fn wide_threads(id: u16, payload: &[u8]) -> Result<Option<Event<'_>>, EventError
         },
         _ => Event::CreateSparkThread { thread },
     };
-    Ok(Some(event))
+    Ok(Special::Event(Some(event)))
 }

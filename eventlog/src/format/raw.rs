@@ -1,8 +1,8 @@
 //! One framed event, whose payload is not looked at before it is asked for.
 
-use super::error::EventError;
+use super::error::{EventError, EventErrorKind};
 use super::event::Event;
-use super::layout::Dialect;
+use super::layout::{self, Dialect, Special};
 use super::value::CapNo;
 
 /// An event of a log: where it is, what type it has, and its bytes.
@@ -51,17 +51,56 @@ impl<'a> RawEvent<'a> {
     /// If the payload does not fit the type. The events after this one can be read all the same.
     #[inline]
     pub fn decode(&self) -> Result<Decoded<'a>, EventError> {
-        match self.dialect.event(self.id, self.payload) {
+        if self.dialect != Dialect::Current {
+            return self.decode_special();
+        }
+        self.decode_current()
+    }
+
+    #[inline(always)]
+    fn decode_current(&self) -> Result<Decoded<'a>, EventError> {
+        Event::from_payload(
+            self.id,
+            self.payload,
+            |event| Ok(Decoded::Known(event)),
+            |kind| self.decode_older(kind),
+            || Ok(self.other()),
+        )
+    }
+
+    #[cold]
+    fn decode_older(&self, kind: EventErrorKind) -> Result<Decoded<'a>, EventError> {
+        self.finish(layout::older(self.id, self.payload, kind))
+    }
+
+    #[cold]
+    fn decode_special(&self) -> Result<Decoded<'a>, EventError> {
+        match self.dialect.special(self.id, self.payload) {
+            Ok(Special::AsToday) => self.decode_current(),
+            Ok(Special::Event(event)) => self.finish(Ok(event)),
+            Err(kind) => self.finish(Err(kind)),
+        }
+    }
+
+    fn finish(
+        &self,
+        event: Result<Option<Event<'a>>, EventErrorKind>,
+    ) -> Result<Decoded<'a>, EventError> {
+        match event {
             Ok(Some(event)) => Ok(Decoded::Known(event)),
-            Ok(None) => Ok(Decoded::Other {
-                id: self.id,
-                payload: self.payload,
-            }),
+            Ok(None) => Ok(self.other()),
             Err(kind) => Err(EventError {
                 offset: self.offset,
                 id: self.id,
                 kind,
             }),
+        }
+    }
+
+    fn other(&self) -> Decoded<'a> {
+        Decoded::Other {
+            id: self.id,
+            payload: self.payload,
         }
     }
 }

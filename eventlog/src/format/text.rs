@@ -2,6 +2,7 @@
 
 use core::ffi::CStr;
 use core::fmt;
+use core::str::Utf8Error;
 
 use super::error::EventErrorKind;
 use super::wire::{Reader, Sink, Wire};
@@ -18,10 +19,19 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
+#[inline(always)]
 pub(super) fn utf8(bytes: &[u8], at: usize) -> Result<&str, EventErrorKind> {
-    core::str::from_utf8(bytes).map_err(|error| EventErrorKind::Utf8 {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => Err(not_utf8(error, at)),
+    }
+}
+
+#[cold]
+fn not_utf8(error: Utf8Error, at: usize) -> EventErrorKind {
+    EventErrorKind::Utf8 {
         at: at + error.valid_up_to(),
-    })
+    }
 }
 
 impl<'a> Wire<'a> for &'a str {
@@ -41,10 +51,10 @@ impl<'a> Wire<'a> for &'a str {
         out.slice(self.as_bytes());
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(input: &mut Reader<'a>) -> Result<Self, EventErrorKind> {
         let at = input.position();
-        utf8(input.slice(input.rest().len())?, at)
+        utf8(input.take_rest(), at)
     }
 }
 
@@ -65,9 +75,9 @@ impl<'a> Wire<'a> for &'a [u8] {
         out.slice(self);
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(input: &mut Reader<'a>) -> Result<Self, EventErrorKind> {
-        input.slice(input.rest().len())
+        Ok(input.take_rest())
     }
 }
 
@@ -163,7 +173,7 @@ impl<'a> Wire<'a> for ZStr<'a> {
         out.array([0]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(input: &mut Reader<'a>) -> Result<Self, EventErrorKind> {
         let at = input.position();
         let text = CStr::from_bytes_until_nul(input.rest())

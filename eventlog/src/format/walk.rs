@@ -58,31 +58,34 @@ pub struct Events<'a> {
 impl<'a> Iterator for Events<'a> {
     type Item = Result<RawEvent<'a>, DecodeError>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
+        if let Ok(Frame::Event { head, len }) = self.place.frame(self.header, self.rest) {
+            let (event, rest) = self.rest.split_at(len);
+            self.rest = rest;
+            return Some(Ok(self.place.pass_event(event, head, self.dialect)));
         }
-        let kind = match self.place.frame(self.header, self.rest) {
-            Ok(Frame::Event { head, len }) => {
-                let (event, rest) = self.rest.split_at(len);
-                self.rest = rest;
-                return Some(Ok(self.place.pass_event(event, head, self.dialect)));
-            }
-            Ok(Frame::End) => {
-                self.rest = &[];
-                return None;
-            }
-            Ok(Frame::Need(_) | Frame::Marker { .. }) => DecodeErrorKind::Truncated {
-                partial: self.rest.len() as u64,
+        self.stop().map(Err)
+    }
+}
+
+impl Events<'_> {
+    /// What is wrong with the rest, if anything is.
+    #[cold]
+    fn stop(&mut self) -> Option<DecodeError> {
+        let rest = core::mem::take(&mut self.rest);
+        let kind = match self.place.frame(self.header, rest) {
+            Ok(Frame::End) => return None,
+            Ok(_) if rest.is_empty() => return None,
+            Ok(_) => DecodeErrorKind::Truncated {
+                partial: rest.len() as u64,
             },
             Err(kind) => kind,
         };
-        self.rest = &[];
-        Some(Err(DecodeError {
+        Some(DecodeError {
             offset: self.place.offset,
             kind,
-        }))
+        })
     }
 }
 

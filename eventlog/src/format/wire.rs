@@ -105,6 +105,11 @@ impl<'a> Reader<'a> {
     }
 
     #[inline(always)]
+    pub(super) fn take_rest(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.rest)
+    }
+
+    #[inline(always)]
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], EventErrorKind> {
         match self.rest.split_first_chunk::<N>() {
             Some((head, rest)) => {
