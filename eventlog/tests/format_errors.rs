@@ -174,6 +174,19 @@ fn an_undeclared_event_is_refused() {
 }
 
 #[test]
+fn the_header_is_known_after_an_error_in_the_data() {
+    let log = log(&[&raw(5, false, &[0; 4])]);
+    let mut decoder = Decoder::new();
+    let mut input = &log[..];
+    assert_eq!(decoder.next(&mut &log[..50]), Ok(None));
+    assert_eq!(decoder.header(), None);
+    input = &input[50..];
+    assert!(decoder.next(&mut input).unwrap().is_some());
+    assert!(decoder.next(&mut input).is_err());
+    assert_eq!(decoder.header(), Some(Header::standard()));
+}
+
+#[test]
 fn an_event_that_crosses_its_block_is_refused() {
     let run = event(Event::RunThread {
         thread: ThreadId(1),

@@ -517,6 +517,28 @@ fn lists_lose_their_last_texts() {
 }
 
 #[test]
+fn events_that_lie_whole_in_a_piece_are_borrowed_from_it() {
+    let mut data = Vec::new();
+    for text in ["first", "second", "third"] {
+        Event::UserMessage { text }.encode_to_vec(1, &mut data);
+    }
+    let second = VARIABLE_HEAD + "first".len();
+    let mut decoder = Decoder::after_header(Header::standard().clone());
+    let mut borrowed = Vec::new();
+    // The second event is split.
+    for piece in [&data[..second + 3], &data[second + 3..]] {
+        let mut input = piece;
+        while let Some(record) = decoder.next(&mut input).unwrap() {
+            let Record::Event(event) = record else {
+                panic!()
+            };
+            borrowed.push(piece.as_ptr_range().contains(&event.bytes().as_ptr()));
+        }
+    }
+    assert_eq!(borrowed, [true, false, true]);
+}
+
+#[test]
 fn a_fixed_event_has_its_declared_size() {
     let fixed = Event::SparkSteal {
         victim: CapNo::default(),

@@ -79,6 +79,8 @@ pub enum Record<'a> {
 pub struct Decoder {
     stage: Stage,
     header: Header,
+    /// Whether `header` is whole.
+    header_read: bool,
     dialect: Dialect,
     place: Place,
     /// The start of a record that does not lie whole in a piece.
@@ -150,6 +152,8 @@ impl Decoder {
     pub fn after_header(header: Header) -> Self {
         let mut decoder = Self::at(Stage::Data, header);
         decoder.dialect = Dialect::of(&decoder.header);
+        decoder.header_read = true;
+        decoder.plain = true;
         decoder
     }
 
@@ -157,6 +161,7 @@ impl Decoder {
         Self {
             stage,
             header,
+            header_read: false,
             dialect: Dialect::Current,
             place: Place {
                 offset: 0,
@@ -176,10 +181,7 @@ impl Decoder {
     /// ```
     #[must_use]
     pub fn header(&self) -> Option<&Header> {
-        match self.stage {
-            Stage::Data | Stage::Ended => Some(&self.header),
-            _ => None,
-        }
+        self.header_read.then_some(&self.header)
     }
 
     /// The next record of the log, of which `input` is the next piece.
@@ -188,7 +190,8 @@ impl Decoder {
     /// no further record is whole: go on with the next piece, or [`finish`](Self::finish).
     ///
     /// # Errors
-    /// If the log's framing is broken. All later calls give the same error.
+    /// If the log's framing is broken. All later calls give the same error; what is left of `input`
+    /// has no meaning then.
     // Inlined, with all that is rare behind a call that gives a plain number: so a record stays in
     // registers. One that is put together in memory and moved costs more than all the rest.
     #[inline(always)]
@@ -354,6 +357,7 @@ impl Decoder {
                 self.expect_tag(0, HEADER_END)?;
                 self.expect_tag(4, DATA_BEGIN)?;
                 self.dialect = Dialect::of(&self.header);
+                self.header_read = true;
                 // A header may have made it larger than events ever will.
                 self.carry = Vec::new();
                 Stage::Data

@@ -70,19 +70,19 @@ impl<'a> RawEvent<'a> {
 
     #[cold]
     fn decode_older(&self, kind: EventErrorKind) -> Result<Decoded<'a>, EventError> {
-        self.finish(layout::older(self.id, self.payload, kind))
+        self.result(layout::older(self.id, self.payload, kind))
     }
 
     #[cold]
     fn decode_special(&self) -> Result<Decoded<'a>, EventError> {
         match self.dialect.special(self.id, self.payload) {
             Ok(Special::AsToday) => self.decode_current(),
-            Ok(Special::Event(event)) => self.finish(Ok(event)),
-            Err(kind) => self.finish(Err(kind)),
+            Ok(Special::Event(event)) => self.result(Ok(event)),
+            Err(kind) => self.result(Err(kind)),
         }
     }
 
-    fn finish(
+    fn result(
         &self,
         event: Result<Option<Event<'a>>, EventErrorKind>,
     ) -> Result<Decoded<'a>, EventError> {
