@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ghc_eventlog::format::{
-    BLOCK_MARKER, CapNo, DecodeError, DecodeErrorKind, Decoded, Decoder, EventSize, Header, Record,
+    BLOCK_MARKER, BlockMarker, CapNo, DecodeError, DecodeErrorKind, Decoded, Decoder, END_MARKER,
+    EventSize, Header, Record, events,
 };
 use serde_json::Value;
 
@@ -274,4 +275,95 @@ fn a_log_cut_anywhere_is_read_up_to_its_last_whole_record() {
         decoder.finish().unwrap();
         assert_eq!(whole, ends.len());
     }
+}
+
+/// The writes of a capture: each is a length and so many bytes.
+fn writes(name: &str) -> Vec<Vec<u8>> {
+    let capture = std::fs::read(data(name)).unwrap();
+    let mut rest = &capture[..];
+    let mut writes = Vec::new();
+    while let Some((len, bytes)) = rest.split_first_chunk() {
+        let (write, after) = bytes.split_at(u32::from_be_bytes(*len) as usize);
+        writes.push(write.to_vec());
+        rest = after;
+    }
+    assert!(rest.is_empty());
+    writes
+}
+
+#[test]
+fn each_write_of_a_run_time_system_is_what_it_is_taken_for() {
+    let mut events_seen = 0;
+    let mut check = |body: &[u8], header: &Header| {
+        for event in events(body, header) {
+            event.unwrap().decode().unwrap();
+            events_seen += 1;
+        }
+    };
+    for (name, want) in expected()["captures"].as_object().unwrap() {
+        let writes = writes(name);
+        let want = want.as_array().unwrap();
+        assert_eq!(writes.len(), want.len(), "{name}");
+        let mut header = None;
+        for (write, want) in writes.iter().zip(want) {
+            assert_eq!(write.len() as u64, want["len"].as_u64().unwrap(), "{name}");
+            let mut block = &write[..];
+            match want["kind"].as_str().unwrap() {
+                kind @ ("header" | "marker+header") => {
+                    if kind == "marker+header" {
+                        block = &block[BlockMarker::LEN..];
+                    }
+                    let mut decoder = Decoder::new();
+                    let read = decoder.next(&mut block).unwrap();
+                    assert!(matches!(read, Some(Record::Header(_))), "{name}");
+                    assert!(block.is_empty(), "{name}");
+                    header = decoder.header().cloned();
+                    continue;
+                }
+                "end" => {
+                    assert_eq!(block, END_MARKER, "{name}");
+                    continue;
+                }
+                // One block, or an empty one in front of it after a restart.
+                "block" => {
+                    while let Some((marker, _)) = block.split_first_chunk() {
+                        let marker = BlockMarker::from_bytes(marker);
+                        let cap = marker.cap.map_or(u16::MAX, CapNo::get);
+                        assert_eq!(u64::from(cap), want["cap"].as_u64().unwrap(), "{name}");
+                        let (whole, rest) = block.split_at(marker.size as usize);
+                        check(&whole[BlockMarker::LEN..], header.as_ref().unwrap());
+                        block = rest;
+                    }
+                    assert!(block.is_empty(), "{name}");
+                }
+                kind => {
+                    assert_eq!(kind, "no-marker", "{name}");
+                    check(block, header.as_ref().unwrap());
+                }
+            }
+        }
+    }
+    assert!(events_seen > 10_000, "{events_seen}");
+}
+
+#[test]
+fn a_second_log_after_the_first_is_refused_where_it_starts() {
+    let log = writes("capture-restart.writes").concat();
+    let mut decoder = Decoder::new();
+    let mut input = &log[..];
+    let error = loop {
+        match decoder.next(&mut input) {
+            Ok(record) => assert!(record.is_some()),
+            Err(error) => break error,
+        }
+    };
+    let first_five_writes = 2688 + 2794 + 3296 + 580 + 2;
+    let kind = DecodeErrorKind::AfterEnd;
+    assert_eq!(
+        error,
+        DecodeError {
+            offset: first_five_writes,
+            kind
+        }
+    );
 }
