@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The README's test command, with the independent checker at hand, then that checker on every log the tests wrote.
+. "$(dirname "$0")/setup.sh"
+
+grep -qE '^(\$ )?cargo test --workspace$' README.md || die "README.md must give the line: cargo test --workspace"
+
+step "build elv" bash .ci/elv.sh
+rm -rf "$TARGET/elv-logs"
+mkdir -p "$TARGET/elv-logs"
+step "cargo test --workspace" \
+    env ELV="$TARGET/elv/elv" ELV_REQUIRED=1 ELV_LOGS="$TARGET/elv-logs" cargo test --workspace
+step "logs of the tests" bash .ci/logs.sh "$TARGET/elv-logs"
