@@ -5,8 +5,6 @@
 
 host=x86_64-unknown-linux-gnu
 export PROPTEST_CASES=${PROPTEST_CASES:-16}
-# Tests that take turns with real time or count iterations may read this to do less.
-export SANITIZER=1
 
 # One edge of the prebuilt std per line: the macro for std_sync.c, and the end of the function's mangled name.
 std_symbols() {

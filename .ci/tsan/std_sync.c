@@ -86,6 +86,8 @@ COUNTS_DOWN(64)
 extern void __real___tsan_atomic_thread_fence(int);
 void __wrap___tsan_atomic_thread_fence(int order) {
     __real___tsan_atomic_thread_fence(order);
-    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE && counted_down)
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE && counted_down) {
         __tsan_acquire(counted_down);
+        counted_down = 0;
+    }
 }
