@@ -2,4 +2,5 @@
 # Benches must build; a shared machine can't judge their numbers.
 . "$(dirname "$0")/setup.sh"
 
-cargo bench --workspace --no-run
+# Building is all that counts here, so it need not take the minutes of whole-program optimisation.
+CARGO_PROFILE_BENCH_LTO=off CARGO_PROFILE_BENCH_CODEGEN_UNITS=16 cargo bench --workspace --no-run

@@ -4,6 +4,7 @@
 
 step "shellcheck" shellcheck -x -P SCRIPTDIR .ci/run .ci/*.sh
 step "cargo fmt" cargo fmt --all --check
+step "rustfmt of .ci" rustfmt --check --edition 2024 .ci/canaries/*.rs .ci/no-std/src/lib.rs
 step "clippy" cargo clippy --workspace --all-targets --all-features -- -D warnings
 step "clippy: chunkring without its features" cargo clippy -p chunkring --no-default-features -- -D warnings
 # chunkring's own tests run on real threads, so only its library is built for loom.

@@ -54,14 +54,16 @@ thread() {
     for s in 32_fetch_sub 64_fetch_sub _thread_fence; do
         flags+=("-Clink-arg=-Wl,--wrap=__tsan_atomic$s")
     done
-    cc -O1 -Wall -Werror "${names[@]}" -c .ci/tsan/std_sync.c -o "$out/std_sync.o"
+    # A panic may pass through the wrappers.
+    cc -O1 -Wall -Werror -fexceptions "${names[@]}" -c .ci/tsan/std_sync.c -o "$out/std_sync.o"
     export TSAN_OPTIONS="suppressions=$PWD/.ci/tsan/suppressions.txt print_suppressions=1"
 
     canary race "${flags[@]}"
     reports "ThreadSanitizer: data race" "$out/race" plain
     reports "ThreadSanitizer: data race" "$out/race" drop
     canary sound "${flags[@]}"
-    "$out/sound" || die "ThreadSanitizer reports a race in a sound program: adapt tsan/std_sync.c to this nightly"
+    "$out/sound" 2>"$out/report" || die "ThreadSanitizer reports a race in a sound program: adapt tsan/std_sync.c to this nightly:
+$(cat "$out/report")"
     echo "ThreadSanitizer reports the planted races, and none in the sound program"
     RUSTFLAGS="${flags[*]}" CARGO_TARGET_DIR=$out tests
 }

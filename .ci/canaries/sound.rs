@@ -1,7 +1,7 @@
 //! Correct uses of what std synchronises with: ThreadSanitizer must be silent about all of them.
 
 use std::sync::mpsc;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +31,9 @@ fn on_threads(n: usize, f: impl Fn(usize) + Send + Sync + 'static) {
 fn contended_mutex() {
     let total = Arc::new(Mutex::new(0));
     let shared = Arc::clone(&total);
-    on_threads(3, move |_| (0..300).for_each(|_| *shared.lock().unwrap() += 1));
+    on_threads(3, move |_| {
+        (0..300).for_each(|_| *shared.lock().unwrap() += 1)
+    });
     assert_eq!(*total.lock().unwrap(), 900);
 }
 
@@ -68,7 +70,16 @@ fn condvar() {
 
 fn once() {
     let cell = OnceLock::new();
-    on_threads(3, move |_| assert_eq!(cell.get_or_init(|| vec![1, 2, 3]).len(), 3));
+    on_threads(3, move |_| {
+        assert_eq!(cell.get_or_init(|| vec![1, 2, 3]).len(), 3)
+    });
+
+    std::panic::set_hook(Box::new(|_| ()));
+    let poisoned = Once::new();
+    let panic =
+        std::panic::catch_unwind(|| poisoned.call_once(|| panic!("a panic unwinds through it")));
+    drop(std::panic::take_hook());
+    assert!(panic.is_err() && !poisoned.is_completed());
 }
 
 fn last_reference() {
@@ -81,7 +92,11 @@ fn last_reference() {
 
 fn scoped() {
     let mut slots = [0; 3];
-    thread::scope(|s| slots.iter_mut().for_each(|slot| drop(s.spawn(move || *slot += 1))));
+    thread::scope(|s| {
+        slots
+            .iter_mut()
+            .for_each(|slot| drop(s.spawn(move || *slot += 1)))
+    });
     assert_eq!(slots, [1; 3]);
 }
 

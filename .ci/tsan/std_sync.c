@@ -49,13 +49,25 @@ W WRAP(CONDVAR_WAIT_TIMEOUT)(W condvar, W mutex, W secs, W nanos) {
     return r;
 }
 
-/* The one that runs the closure publishes what it wrote; those that waited see it. */
-extern W REAL(ONCE_CALL)(W, W, W, W, W, W);
-W WRAP(ONCE_CALL)(W once, W ignore_poison, W closure, W vtable, W location, W unused) {
-    W r = REAL(ONCE_CALL)(once, ignore_poison, closure, vtable, location, unused);
-    __tsan_release((void *)once);
+/* A Once's closure publishes what it wrote when the closure is over, and before std says so to others. So std gets a
+ * closure that calls the real one: the words of its vtable are drop, size, align, call_once and call_mut. */
+enum { CALL_MUT = 4, VTABLE_WORDS };
+struct once_closure { W data, call_mut, once; };
+
+static void run_once(struct once_closure *closure, W state) {
+    ((void (*)(W, W))closure->call_mut)(closure->data, state);
+    __tsan_release((void *)closure->once);
+}
+
+extern void REAL(ONCE_CALL)(W, W, struct once_closure *, W *, W);
+void WRAP(ONCE_CALL)(W once, W ignore_poison, W data, const W *vtable, W location) {
+    W words[VTABLE_WORDS];
+    for (int i = 0; i < VTABLE_WORDS; i++)
+        words[i] = vtable[i];
+    struct once_closure closure = {data, vtable[CALL_MUT], once};
+    words[CALL_MUT] = (W)run_once;
+    REAL(ONCE_CALL)(once, ignore_poison, &closure, words, location);
     __tsan_acquire((void *)once);
-    return r;
 }
 
 /* A scoped thread's last act is to count itself down in ScopeData, which the scope then reads inline. The count is the
