@@ -45,7 +45,10 @@ reports() {
 thread() {
     out=$TARGET/tsan
     mkdir -p "$out"
-    local flags=(-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer "-Clink-arg=$out/std_sync.o") names=() symbols s
+    # Named for its content, since cargo links anew only when the flags differ.
+    local object names=() symbols s
+    object=$out/std_sync-$(sha256sum .ci/tsan/std_sync.c | cut -c 1-16).o
+    local flags=(-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer "-Clink-arg=$object")
     symbols=$(std_symbols)
     for s in $symbols; do
         names+=("-D$s")
@@ -55,7 +58,7 @@ thread() {
         flags+=("-Clink-arg=-Wl,--wrap=__tsan_atomic$s")
     done
     # A panic may pass through the wrappers.
-    cc -O1 -Wall -Werror -fexceptions "${names[@]}" -c .ci/tsan/std_sync.c -o "$out/std_sync.o"
+    cc -O1 -Wall -Werror -fexceptions "${names[@]}" -c .ci/tsan/std_sync.c -o "$object"
     export TSAN_OPTIONS="suppressions=$PWD/.ci/tsan/suppressions.txt print_suppressions=1"
 
     canary race "${flags[@]}"
