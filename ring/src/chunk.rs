@@ -8,7 +8,8 @@ use core::ptr::NonNull;
 /// share no line with another chunk (nor with its prefetched neighbour).
 const CHUNK_ALIGN: usize = 128;
 
-/// The memory layout of a chunk of `len` slots, or `None` where it exceeds `isize::MAX` bytes.
+/// The memory layout of a chunk of `len` slots, or `None` where it exceeds `isize::MAX` bytes once
+/// rounded up to the alignment.
 fn layout<T>(len: usize) -> Option<Layout> {
     Layout::array::<Slot<T>>(len)
         .ok()?
@@ -18,8 +19,7 @@ fn layout<T>(len: usize) -> Option<Layout> {
 
 /// Whether a chunk of `len` slots can exist at all.
 pub(crate) fn fits_address_space<T>(len: usize) -> bool {
-    // The size is rounded up to the alignment, which `Layout::align_to` does not check.
-    layout::<T>(len).is_some_and(|layout| layout.size() <= isize::MAX as usize - CHUNK_ALIGN)
+    layout::<T>(len).is_some()
 }
 
 /// Allocates a chunk of `len` empty slots; `None` where the allocator refuses.

@@ -87,7 +87,8 @@ impl<T> Slot<T> {
     /// The slots must lie in one chunk and hold values, which count as moved afterwards, and nobody
     /// else may access them during the call.
     pub(crate) unsafe fn drop_range(first: *mut Self, count: usize) {
-        if !core::mem::needs_drop::<T>() {
+        // Without slots there may be no chunk either, and not even an empty slice begins at null.
+        if count == 0 || !core::mem::needs_drop::<T>() {
             return;
         }
         #[cfg(loom)]
