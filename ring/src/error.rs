@@ -235,7 +235,8 @@ pub enum BuildError {
         /// Bytes an item takes.
         item_size: usize,
     },
-    /// The allocator refused the table of chunks or a chunk that was to be allocated up front.
+    /// The allocator refused the words that both halves share, the table of chunks, or a chunk that
+    /// was to be allocated up front.
     OutOfMemory,
 }
 

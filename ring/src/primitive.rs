@@ -1,4 +1,4 @@
-//! Atomics, `Arc`, allocation and the slot cell: the language's own, or loom's under `--cfg loom`.
+//! Atomics, allocation and the slot cell: the language's own, or loom's under `--cfg loom`.
 //!
 //! This is the only file that names loom. Nothing here knows about rings.
 
@@ -7,18 +7,12 @@ use core::mem::MaybeUninit;
 #[cfg(loom)]
 pub(crate) use loom::{
     alloc::{alloc, dealloc},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
 };
 
 #[cfg(not(loom))]
 pub(crate) use {
-    ::alloc::{
-        alloc::{alloc, dealloc},
-        sync::Arc,
-    },
+    ::alloc::alloc::{alloc, dealloc},
     core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
 };
 

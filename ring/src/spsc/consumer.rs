@@ -1,8 +1,8 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
-use super::shared::Shared;
+use super::joint::Joint;
 use crate::error::PopError;
-use crate::primitive::{Arc, Ordering, Slot};
+use crate::primitive::{Ordering, Slot};
 use core::fmt;
 use core::ptr;
 
@@ -39,7 +39,7 @@ pub struct Consumer<T> {
     holes: usize,
     /// The position that was last stored to `read`.
     told: usize,
-    shared: Arc<Shared<T>>,
+    shared: Joint<T>,
 }
 
 // SAFETY: a consumer only ever moves items out of the ring, so it may go wherever they may go. The
@@ -47,7 +47,7 @@ pub struct Consumer<T> {
 unsafe impl<T: Send> Send for Consumer<T> {}
 
 impl<T> Consumer<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>, origin: usize) -> Self {
+    pub(super) fn new(shared: Joint<T>, origin: usize) -> Self {
         let seq = shared.consumer.head.load(Ordering::Relaxed);
         Consumer {
             position: origin,

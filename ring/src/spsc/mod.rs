@@ -47,6 +47,7 @@
 //! ```
 
 mod consumer;
+mod joint;
 mod producer;
 mod shared;
 
@@ -55,7 +56,7 @@ pub use producer::{Grant, Producer};
 
 use crate::builder::Builder;
 use crate::error::BuildError;
-use crate::primitive::Arc;
+use joint::Joint;
 use shared::Shared;
 
 /// A ring in which `capacity` items always fit; short for
@@ -85,15 +86,7 @@ pub(crate) fn ring<T>(
     origin: usize,
     too_large: BuildError,
 ) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    let shared = Arc::new(Shared::new(
-        chunk_len,
-        chunks,
-        preallocate,
-        origin,
-        too_large,
-    )?);
-    Ok((
-        Producer::new(Arc::clone(&shared), origin),
-        Consumer::new(shared, origin),
-    ))
+    let shared = Shared::new(chunk_len, chunks, preallocate, origin, too_large)?;
+    let (one, other) = Joint::pair(shared).ok_or(BuildError::OutOfMemory)?;
+    Ok((Producer::new(one, origin), Consumer::new(other, origin)))
 }

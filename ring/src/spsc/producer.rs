@@ -1,9 +1,10 @@
 //! The producer's half, and the contiguous slots that it reserves.
 
-use super::shared::{Entry, Shared};
+use super::joint::Joint;
+use super::shared::Entry;
 use crate::chunk;
 use crate::error::{PushError, ReserveError};
-use crate::primitive::{Arc, Ordering, Slot, load_own};
+use crate::primitive::{Ordering, Slot, load_own};
 use core::fmt;
 use core::ptr;
 
@@ -33,7 +34,7 @@ pub struct Producer<T> {
     head: usize,
     /// Positions lost to holes so far.
     holes: usize,
-    shared: Arc<Shared<T>>,
+    shared: Joint<T>,
 }
 
 // SAFETY: a producer only ever moves items into the ring, so it may go wherever they may go. The
@@ -41,7 +42,7 @@ pub struct Producer<T> {
 unsafe impl<T: Send> Send for Producer<T> {}
 
 impl<T> Producer<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>, origin: usize) -> Self {
+    pub(super) fn new(shared: Joint<T>, origin: usize) -> Self {
         let seq = load_own(&shared.producer.installed);
         Producer {
             base: ptr::null_mut(),

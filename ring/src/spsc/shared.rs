@@ -36,7 +36,7 @@
 //! | `installed` | producer | its Release store with the Acquire load of the consumer's `len` and `is_full`: entries are seen |
 //! | `producer_gone` | producer | its Release store with the consumer's Acquire load: the last tail is seen |
 //! | `consumer_gone` | consumer | advisory; nothing is read on the strength of it |
-//! | `read`, `reclaimed` | one half | advisory while both live; the last half sees them through the `Arc` |
+//! | `read`, `reclaimed` | one half | advisory while both live; the last half to end has acquired them |
 
 use crate::chunk;
 use crate::error::BuildError;
@@ -169,7 +169,7 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // Both halves are gone, and dropping the last `Arc` has acquired all that they wrote.
+        // Both halves are gone, and the later of them has acquired all that the other wrote.
         let mut rest = Rest {
             seq: self.producer.reclaimed.load(Ordering::Relaxed),
             head: self.consumer.head.load(Ordering::Relaxed),
