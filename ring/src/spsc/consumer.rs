@@ -29,8 +29,11 @@ pub struct Consumer<T> {
     limit: usize,
     /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
     base: *mut Slot<T>,
-    /// Where the current chunk's range ends; equal to `position` where there is no current chunk.
+    /// Where the current chunk gives its last item, as far as known: the end of its range, or the
+    /// beginning of its hole. Equal to `position` where there is no current chunk.
     end: usize,
+    /// Slots from `end` to the end of the current chunk's range.
+    hole: usize,
     /// Sequence number of the chunk to be entered next.
     seq: usize,
     /// Whether there is a current chunk: chunk `seq - 1`.
@@ -54,6 +57,7 @@ impl<T> Consumer<T> {
             limit: origin,
             base: ptr::null_mut(),
             end: origin,
+            hole: 0,
             seq,
             in_chunk: false,
             holes: 0,
@@ -170,25 +174,27 @@ impl<T> Consumer<T> {
                 return Ok(());
             }
             // The chunk is complete: there are items up to where it was closed.
-            let hole = self.current_hole();
-            self.limit = self.end.wrapping_sub(hole);
+            self.see_hole();
+            self.limit = self.end;
             if self.limit != self.position {
                 return Ok(());
             }
-            self.position = self.end;
+            // It was closed after its last item had been taken.
             self.retire();
         }
     }
 
-    /// Slots left unused at the end of the current chunk, which must be complete.
-    fn current_hole(&self) -> usize {
+    /// Moves `end` to where the items of the current chunk end, which must be complete.
+    fn see_hole(&mut self) {
         // Relaxed: the tail that completed the chunk has been acquired.
         let used = self
             .shared
             .entry(self.seq.wrapping_sub(1))
             .used
             .load(Ordering::Relaxed);
-        self.shared.fixed.chunk_len - used
+        let range_end = self.end.wrapping_add(self.hole);
+        self.hole = self.shared.fixed.chunk_len - used;
+        self.end = range_end.wrapping_sub(self.hole);
     }
 
     /// Makes the next chunk, into which the tail has been seen to reach, the current one.
@@ -212,9 +218,12 @@ impl<T> Consumer<T> {
     #[cold]
     #[inline(never)]
     fn retire(&mut self) {
-        self.holes = self.holes.wrapping_add(self.current_hole());
-        self.in_chunk = false;
+        let hole = core::mem::take(&mut self.hole);
+        self.holes = self.holes.wrapping_add(hole);
+        self.position = self.end.wrapping_add(hole);
         self.limit = self.position;
+        self.end = self.position;
+        self.in_chunk = false;
         // Release: pairs with the producer's Acquire load of the head; every item has been moved
         // out before the producer writes to the chunk again.
         self.shared.consumer.head.store(self.seq, Ordering::Release);

@@ -1,0 +1,331 @@
+//! What is allocated, when, and what happens where it cannot be had.
+
+use chunkring::spsc::{Consumer, Producer, bounded};
+use chunkring::{BuildError, Builder, PushError, ReserveError};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what each thread allocates, and refuses where it is told to.
+struct Accountant;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static LIVE_BYTES: Cell<isize> = const { Cell::new(0) };
+    /// How many more allocations are granted.
+    static GRANTED: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+// SAFETY: every request is handed to the system's allocator as it came, or refused.
+unsafe impl GlobalAlloc for Accountant {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        assert_ne!(layout.size(), 0, "an allocation of no bytes");
+        let granted = GRANTED.get();
+        if granted == 0 {
+            return std::ptr::null_mut();
+        }
+        GRANTED.set(if granted == usize::MAX { granted } else { granted - 1 });
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE_BYTES.set(LIVE_BYTES.get() + layout.size() as isize);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        LIVE_BYTES.set(LIVE_BYTES.get() - layout.size() as isize);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(block, layout) };
+    }
+}
+
+#[global_allocator]
+static ACCOUNTANT: Accountant = Accountant;
+
+/// What `f` returned, how many allocations it made, and by how many bytes memory grew.
+fn accounted<R>(f: impl FnOnce() -> R) -> (R, usize, isize) {
+    let (allocations, bytes) = (ALLOCATIONS.get(), LIVE_BYTES.get());
+    let result = f();
+    (
+        result,
+        ALLOCATIONS.get() - allocations,
+        LIVE_BYTES.get() - bytes,
+    )
+}
+
+/// Runs `f`, in which every allocation after the first `granted` is refused.
+fn with_grants<R>(granted: usize, f: impl FnOnce() -> R) -> R {
+    GRANTED.set(granted);
+    let result = f();
+    GRANTED.set(usize::MAX);
+    result
+}
+
+fn fill(producer: &mut Producer<u64>) -> usize {
+    let mut count = 0;
+    while producer.push(count as u64).is_ok() {
+        count += 1;
+    }
+    count
+}
+
+fn drain(consumer: &mut Consumer<u64>) -> usize {
+    let mut count = 0;
+    while consumer.pop().is_ok() {
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn a_ring_in_its_steady_state_does_not_allocate() {
+    for (chunk_len, chunks) in [(1, 1), (1, 2), (4, 1), (4, 3), (64, 4)] {
+        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).spsc::<u64>().unwrap();
+        fill(&mut producer);
+        drain(&mut consumer);
+        let ((), allocations, bytes) = accounted(|| {
+            for number in 0..10_000 {
+                producer.push(number).unwrap();
+                assert_eq!(consumer.pop(), Ok(number));
+            }
+            for _ in 0..1000 {
+                let mut grant = producer.reserve(chunk_len).unwrap();
+                while grant.push(7).is_ok() {}
+                grant.commit_all();
+                consumer.read().unwrap().release_all();
+                assert!(consumer.pop().is_err());
+            }
+        });
+        assert_eq!((allocations, bytes), (0, 0), "{chunks} chunks of {chunk_len}");
+    }
+}
+
+#[test]
+fn depth_one_needs_no_more_than_two_chunks_ever() {
+    let (mut producer, mut consumer) = Builder::new(16, 100).spsc::<u64>().unwrap();
+    let ((), allocations, bytes) = accounted(|| {
+        for number in 0..10_000 {
+            producer.push(number).unwrap();
+            assert_eq!(consumer.pop(), Ok(number));
+        }
+    });
+    assert!(allocations <= 2, "{allocations} chunks were allocated");
+    assert!(bytes <= 2 * 16 * 8);
+}
+
+#[test]
+fn a_preallocated_ring_never_allocates_again() {
+    let (mut producer, mut consumer) = Builder::new(8, 5)
+        .preallocate(true)
+        .spsc::<u64>()
+        .unwrap();
+    let ((), allocations, _) = accounted(|| {
+        for _ in 0..7 {
+            assert_eq!(fill(&mut producer), 40);
+            assert_eq!(drain(&mut consumer), 40);
+        }
+    });
+    assert_eq!(allocations, 0);
+}
+
+#[test]
+fn a_chunk_is_allocated_when_it_is_first_needed() {
+    let (mut producer, _consumer) = Builder::new(8, 4).spsc::<u64>().unwrap();
+    for number in 0..32 {
+        let (result, allocations, bytes) = accounted(|| producer.push(number));
+        result.unwrap();
+        let expected = if number % 8 == 0 { (1, 64) } else { (0, 0) };
+        assert_eq!((allocations, bytes), expected, "item {number}");
+    }
+    let (result, allocations, _) = accounted(|| producer.push(32));
+    assert_eq!(result, Err(PushError::Full(32)));
+    assert_eq!(allocations, 0);
+}
+
+#[test]
+fn one_item_in_a_ring_of_a_thousand_million_takes_one_chunk() {
+    let (ring, _, bytes) = accounted(|| bounded::<u8>(1 << 30));
+    let (mut producer, mut consumer) = ring.unwrap();
+    assert!(producer.capacity() >= 1 << 30);
+    // A table of 2048 entries of 64 bytes, and the words that the halves share.
+    assert!(bytes <= 2048 * 64 + 512, "{bytes} bytes before the first item");
+    let ((), allocations, bytes) = accounted(|| producer.push(1).unwrap());
+    assert_eq!((allocations, bytes), (1, producer.chunk_len() as isize));
+    assert_eq!(producer.chunk_len(), 1 << 20);
+    assert_eq!(consumer.pop(), Ok(1));
+}
+
+#[test]
+fn the_table_takes_64_bytes_a_chunk_rounded_up_to_a_power_of_two() {
+    let (one, _, least) = accounted(|| Builder::new(1, 1).spsc::<u8>().unwrap());
+    for (chunks, entries) in [(2, 2), (3, 4), (4, 4), (5, 8), (1000, 1024), (1024, 1024)] {
+        let (ring, _, bytes) = accounted(|| Builder::new(1, chunks).spsc::<u8>().unwrap());
+        assert_eq!(bytes - least, (entries - 1) * 64, "{chunks} chunks");
+        drop(ring);
+    }
+    drop(one);
+    assert!(least <= 64 + 512, "{least} bytes for the least ring");
+}
+
+#[test]
+fn an_impossible_shape_is_refused_before_anything_is_allocated() {
+    const HALF: usize = isize::MAX as usize;
+    fn refused<T>(builder: &Builder) -> BuildError {
+        let (result, allocations, _) = accounted(|| builder.spsc::<T>());
+        assert_eq!(allocations, 0, "{builder:?}");
+        result.map(drop).unwrap_err()
+    }
+    let too_large = |error| matches!(error, BuildError::TooLarge { .. });
+    for preallocate in [false, true] {
+        for (chunk_len, chunks) in [
+            (usize::MAX, 1),
+            (1, usize::MAX),
+            (usize::MAX, usize::MAX),
+            (HALF + 1, 1),
+            (1, HALF + 1),
+            (HALF, 2),
+            (HALF / 2 + 1, 2),
+            (1, HALF),
+            (HALF, 1),
+            (HALF - 64, 1),
+            (1 << (usize::BITS / 2), 1 << (usize::BITS / 2)),
+        ] {
+            let builder = Builder::new(chunk_len, chunks).preallocate(preallocate);
+            assert!(too_large(refused::<u8>(&builder)), "{builder:?}");
+            assert!(too_large(refused::<[u64; 100]>(&builder)), "{builder:?}");
+        }
+        for capacity in [usize::MAX, HALF + 1] {
+            let builder = Builder::with_capacity(capacity).preallocate(preallocate);
+            assert!(too_large(refused::<u8>(&builder)), "{builder:?}");
+            assert!(too_large(refused::<()>(&builder)), "{builder:?}");
+            assert!(too_large(refused::<[u8; 4096]>(&builder)), "{builder:?}");
+        }
+        for (builder, error) in [
+            (Builder::new(0, 4), BuildError::ZeroChunkLen),
+            (Builder::new(4, 0), BuildError::ZeroChunks),
+            (Builder::new(0, 0), BuildError::ZeroChunkLen),
+            (Builder::new(0, usize::MAX), BuildError::ZeroChunkLen),
+            (Builder::with_capacity(0), BuildError::ZeroChunkLen),
+        ] {
+            assert_eq!(refused::<u8>(&builder.preallocate(preallocate)), error);
+        }
+    }
+}
+
+#[test]
+fn a_build_that_is_refused_memory_says_so_and_leaves_nothing_behind() {
+    for (preallocate, needed) in [(false, 2), (true, 2 + 5)] {
+        let builder = Builder::new(8, 5).preallocate(preallocate);
+        for granted in 0..needed {
+            let (result, _, bytes) =
+                accounted(|| with_grants(granted, || builder.spsc::<u64>().map(drop)));
+            assert_eq!(result, Err(BuildError::OutOfMemory), "{granted} allocations");
+            assert_eq!(bytes, 0, "{granted} allocations");
+        }
+        let (result, _, bytes) =
+            accounted(|| with_grants(needed, || builder.spsc::<u64>().map(drop)));
+        assert_eq!((result, bytes), (Ok(()), 0));
+    }
+}
+
+#[test]
+fn a_push_that_is_refused_a_chunk_says_full_and_the_ring_goes_on() {
+    for granted in 0..4 {
+        let ((), _, bytes) = accounted(|| {
+            let (mut producer, mut consumer) = Builder::new(4, 4).spsc::<u64>().unwrap();
+            let pushed = with_grants(granted, || fill(&mut producer));
+            assert_eq!(pushed, 4 * granted);
+            let item = pushed as u64;
+            assert_eq!(
+                with_grants(0, || producer.push(item)),
+                Err(PushError::Full(item))
+            );
+            // With memory again, the rest of the chunks is filled.
+            for number in item..16 {
+                producer.push(number).unwrap();
+            }
+            assert_eq!(producer.push(16), Err(PushError::Full(16)));
+            for number in 0..16 {
+                assert_eq!(consumer.pop(), Ok(number));
+            }
+            assert!(consumer.pop().is_err());
+        });
+        assert_eq!(bytes, 0);
+    }
+}
+
+#[test]
+fn a_ring_that_gets_no_second_chunk_works_with_its_first() {
+    let (mut producer, mut consumer) = Builder::new(8, 4).spsc::<u64>().unwrap();
+    producer.push(0).unwrap();
+    for round in 0..100 {
+        // The rest of the chunk does not take eight, so it has to be closed.
+        let refused = with_grants(0, || producer.reserve(8).map(drop));
+        assert_eq!(refused, Err(ReserveError::Full));
+        assert_eq!(consumer.pop(), Ok(round));
+        let granted = with_grants(0, || {
+            producer.reserve(8).map(|mut grant| {
+                grant.extend_from_slice(&[round + 1]);
+                grant.commit_all();
+            })
+        });
+        assert_eq!(granted, Ok(()), "round {round}");
+    }
+    assert_eq!(consumer.len(), 1);
+}
+
+#[test]
+fn a_reservation_that_is_refused_a_chunk_leaves_the_rest_of_a_longer_ring_usable() {
+    let (mut producer, mut consumer) = Builder::new(4, 4).spsc::<u64>().unwrap();
+    for number in 0..6 {
+        producer.push(number).unwrap();
+    }
+    let refused = with_grants(0, || producer.reserve(3).map(drop));
+    assert_eq!(refused, Err(ReserveError::Full));
+    let mut grant = producer.reserve(2).unwrap();
+    grant.extend_from_slice(&[6, 7]);
+    grant.commit_all();
+    let refused = with_grants(0, || producer.push(8));
+    assert_eq!(refused, Err(PushError::Full(8)));
+    for number in 0..8 {
+        assert_eq!(consumer.pop(), Ok(number));
+    }
+    assert!(with_grants(0, || producer.reserve(3).is_ok()));
+}
+
+#[test]
+fn memory_is_kept_while_the_ring_lives_and_freed_in_either_order_of_its_ends() {
+    for producer_first in [false, true] {
+        for left in [0, 1, 5, 20] {
+            let ((), _, bytes) = accounted(|| {
+                let (mut producer, mut consumer) = Builder::new(4, 5).spsc::<u64>().unwrap();
+                let (_, allocations, bytes) = accounted(|| fill(&mut producer));
+                assert_eq!((allocations, bytes), (5, 5 * 4 * 8));
+                let (_, allocations, bytes) = accounted(|| {
+                    for _ in left..20 {
+                        consumer.pop().unwrap();
+                    }
+                });
+                assert_eq!((allocations, bytes), (0, 0));
+                if producer_first {
+                    drop(producer);
+                    drop(consumer);
+                } else {
+                    drop(consumer);
+                    drop(producer);
+                }
+            });
+            assert_eq!(bytes, 0);
+        }
+    }
+}
+
+#[test]
+fn chunks_of_zero_sized_items_take_no_memory() {
+    let (mut producer, mut consumer) = Builder::new(4, 2).preallocate(true).spsc().unwrap();
+    let ((), allocations, _) = accounted(|| {
+        for _ in 0..100 {
+            producer.push(()).unwrap();
+            consumer.pop().unwrap();
+        }
+    });
+    assert_eq!(allocations, 0);
+}
