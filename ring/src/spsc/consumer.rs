@@ -224,13 +224,15 @@ impl<T> Consumer<T> {
         self.limit = self.position;
         self.end = self.position;
         self.in_chunk = false;
+        // Before the head, so that `read` is never behind the chunk that the head names.
+        self.tell_position();
         // Release: pairs with the producer's Acquire load of the head; every item has been moved
         // out before the producer writes to the chunk again.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
     }
 
     /// Lets the producer's `len` know how far this half has come. Stored only where nothing is to be
-    /// done anyway, so that taking an item costs no shared store.
+    /// done anyway or a chunk is given back, so that taking an item costs no shared store.
     fn tell_position(&mut self) {
         if self.told != self.position {
             self.told = self.position;

@@ -265,7 +265,8 @@ impl<T> Producer<T> {
     /// ```
     pub fn len(&self) -> usize {
         let shared = &*self.shared;
-        // Acquire: the `read` below is at least as new as the head.
+        // Acquire: pairs with the consumer's Release store; the `read` below is at least as new, so
+        // it is not behind the start of the head's chunk.
         let head = shared.consumer.head.load(Ordering::Acquire);
         if head == self.seq {
             return 0;
@@ -275,18 +276,14 @@ impl<T> Producer<T> {
         let start = entry.start.load(Ordering::Relaxed);
         let used = entry.used.load(Ordering::Relaxed);
         let holes = entry.holes.load(Ordering::Relaxed);
-        // Relaxed: a count that another thread changes is only ever a hint. What the consumer
-        // published before it came to this chunk lies behind `start`.
-        let read = shared
+        // Relaxed: a count that another thread changes is only ever a hint. The consumer may have
+        // come to a later chunk meanwhile.
+        let taken = shared
             .consumer
             .read
             .load(Ordering::Relaxed)
-            .wrapping_sub(start);
-        let taken = if (read as isize) < 0 {
-            0
-        } else {
-            read.min(used)
-        };
+            .wrapping_sub(start)
+            .min(used);
         let put = self.position().wrapping_sub(self.holes);
         put.wrapping_sub(start.wrapping_sub(holes))
             .saturating_sub(taken)

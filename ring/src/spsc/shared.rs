@@ -73,7 +73,7 @@ pub(super) struct ProducerWords {
 pub(super) struct ConsumerWords {
     /// Sequence number of the oldest chunk that is not idle.
     pub(super) head: AtomicUsize,
-    /// The consumer's position when it last found nothing to take.
+    /// The consumer's position when it last found nothing to take or gave a chunk back.
     pub(super) read: AtomicUsize,
 }
 
@@ -217,7 +217,7 @@ impl<T> Rest<'_, T> {
             } else {
                 entry.used.load(Ordering::Relaxed)
             };
-            // The consumer's position lies in the oldest chunk or before all of them.
+            // The consumer, ending, has told its position, which lies in the oldest chunk.
             let begin = if seq == self.head {
                 self.read.wrapping_sub(start).min(end)
             } else {
