@@ -162,15 +162,15 @@ impl<T> Producer<T> {
                 chunk_len,
             });
         }
-        self.next_chunk().map_err(|refused| {
-            if self.seq.wrapping_sub(self.head) == 1 {
-                // The chunk that is being filled is the only one in traffic.
-                self.close_chunk();
+        self.next_chunk().map_err(|refused| match refused {
+            Refused::Full => {
+                if self.seq.wrapping_sub(self.head) == 1 {
+                    // The chunk that is being filled is the only one in traffic.
+                    self.close_chunk();
+                }
+                ReserveError::Full
             }
-            match refused {
-                Refused::Full => ReserveError::Full,
-                Refused::Closed => ReserveError::Closed,
-            }
+            Refused::Closed => ReserveError::Closed,
         })
     }
 
