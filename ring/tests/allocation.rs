@@ -23,7 +23,11 @@ unsafe impl GlobalAlloc for Accountant {
         if granted == 0 {
             return std::ptr::null_mut();
         }
-        GRANTED.set(if granted == usize::MAX { granted } else { granted - 1 });
+        GRANTED.set(if granted == usize::MAX {
+            granted
+        } else {
+            granted - 1
+        });
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         LIVE_BYTES.set(LIVE_BYTES.get() + layout.size() as isize);
         // SAFETY: the caller keeps the contract.
@@ -94,7 +98,11 @@ fn a_ring_in_its_steady_state_does_not_allocate() {
                 assert!(consumer.pop().is_err());
             }
         });
-        assert_eq!((allocations, bytes), (0, 0), "{chunks} chunks of {chunk_len}");
+        assert_eq!(
+            (allocations, bytes),
+            (0, 0),
+            "{chunks} chunks of {chunk_len}"
+        );
     }
 }
 
@@ -113,10 +121,7 @@ fn depth_one_needs_no_more_than_two_chunks_ever() {
 
 #[test]
 fn a_preallocated_ring_never_allocates_again() {
-    let (mut producer, mut consumer) = Builder::new(8, 5)
-        .preallocate(true)
-        .spsc::<u64>()
-        .unwrap();
+    let (mut producer, mut consumer) = Builder::new(8, 5).preallocate(true).spsc::<u64>().unwrap();
     let ((), allocations, _) = accounted(|| {
         for _ in 0..7 {
             assert_eq!(fill(&mut producer), 40);
@@ -146,7 +151,10 @@ fn one_item_in_a_ring_of_a_thousand_million_takes_one_chunk() {
     let (mut producer, mut consumer) = ring.unwrap();
     assert!(producer.capacity() >= 1 << 30);
     // A table of 2048 entries of 64 bytes, and the words that the halves share.
-    assert!(bytes <= 2048 * 64 + 512, "{bytes} bytes before the first item");
+    assert!(
+        bytes <= 2048 * 64 + 512,
+        "{bytes} bytes before the first item"
+    );
     let ((), allocations, bytes) = accounted(|| producer.push(1).unwrap());
     assert_eq!((allocations, bytes), (1, producer.chunk_len() as isize));
     assert_eq!(producer.chunk_len(), 1 << 20);
@@ -217,7 +225,11 @@ fn a_build_that_is_refused_memory_says_so_and_leaves_nothing_behind() {
         for granted in 0..needed {
             let (result, _, bytes) =
                 accounted(|| with_grants(granted, || builder.spsc::<u64>().map(drop)));
-            assert_eq!(result, Err(BuildError::OutOfMemory), "{granted} allocations");
+            assert_eq!(
+                result,
+                Err(BuildError::OutOfMemory),
+                "{granted} allocations"
+            );
             assert_eq!(bytes, 0, "{granted} allocations");
         }
         let (result, _, bytes) =

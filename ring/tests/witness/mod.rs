@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 /// Where witnesses report to.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     state: Mutex<State>,
 }
 
@@ -21,29 +21,29 @@ struct State {
 
 /// What a panicking witness throws, to tell it from a failed assertion.
 #[derive(Debug)]
-pub struct DropPanic;
+pub(crate) struct DropPanic;
 
 /// An item on the heap, so that a sanitizer sees a use after its drop as well.
 #[derive(Debug)]
-pub struct Witness {
+pub(crate) struct Witness {
     number: Box<usize>,
     ledger: Arc<Ledger>,
 }
 
 impl Ledger {
-    pub fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
 
     /// A ledger on which the items of these numbers panic when they are dropped.
-    pub fn panicking_at(numbers: &[usize]) -> Arc<Self> {
+    pub(crate) fn panicking_at(numbers: &[usize]) -> Arc<Self> {
         let ledger = Self::new();
         ledger.state.lock().unwrap().panicking = numbers.to_vec();
         ledger
     }
 
     /// The next item; items are numbered from 0 on.
-    pub fn item(self: &Arc<Self>) -> Witness {
+    pub(crate) fn item(self: &Arc<Self>) -> Witness {
         let mut state = self.state.lock().unwrap();
         let number = Box::new(state.drops.len());
         state.drops.push(0);
@@ -54,23 +54,23 @@ impl Ledger {
     }
 
     /// How often each item was dropped.
-    pub fn drops(&self) -> Vec<u32> {
+    pub(crate) fn drops(&self) -> Vec<u32> {
         self.state.lock().unwrap().drops.clone()
     }
 
     /// How many drops there were in all.
-    pub fn total(&self) -> u32 {
+    pub(crate) fn total(&self) -> u32 {
         self.drops().iter().sum()
     }
 
     #[track_caller]
-    pub fn assert_each_dropped_once(&self, items: usize) {
+    pub(crate) fn assert_each_dropped_once(&self, items: usize) {
         assert_eq!(self.drops(), vec![1; items]);
     }
 }
 
 impl Witness {
-    pub fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> usize {
         *self.number
     }
 }
@@ -90,8 +90,11 @@ impl Drop for Witness {
 
 /// Runs `f`, in which the drop of one witness must panic.
 #[track_caller]
-pub fn assert_drop_panics(f: impl FnOnce()) {
+pub(crate) fn assert_drop_panics(f: impl FnOnce()) {
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
         .expect_err("a drop should have panicked");
-    assert!(payload.is::<DropPanic>(), "another panic than that of a drop");
+    assert!(
+        payload.is::<DropPanic>(),
+        "another panic than that of a drop"
+    );
 }

@@ -1,0 +1,371 @@
+//! Random scripts of all operations, against a queue that is obviously right.
+
+mod witness;
+
+use chunkring::spsc::{Consumer, Producer};
+use chunkring::{Builder, PopError, PushError, ReserveError};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use witness::{Ledger, Witness};
+
+/// One step of a script. Numbers are cut down to what the shape makes interesting.
+#[derive(Clone, Debug)]
+enum Step {
+    Push,
+    /// Reserve, fill, and commit; either of the latter may be less than the former.
+    Reserve {
+        count: usize,
+        fill: usize,
+        commit: usize,
+    },
+    /// Reserve, fill, and drop the grant.
+    Abandon {
+        count: usize,
+        fill: usize,
+    },
+    /// Reserve more than a chunk holds.
+    ReserveTooMuch {
+        beyond: usize,
+    },
+    Pop,
+    Read {
+        release: usize,
+    },
+    /// Read, and drop the slice.
+    Look,
+    DropProducer,
+    DropConsumer,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let n = 0..12_usize;
+    prop_oneof![
+        40 => Just(Step::Push),
+        30 => (n.clone(), n.clone(), n.clone())
+            .prop_map(|(count, fill, commit)| Step::Reserve { count, fill, commit }),
+        5 => (n.clone(), n.clone()).prop_map(|(count, fill)| Step::Abandon { count, fill }),
+        3 => prop_oneof![0..3_usize, Just(usize::MAX)]
+            .prop_map(|beyond| Step::ReserveTooMuch { beyond }),
+        40 => Just(Step::Pop),
+        25 => n.prop_map(|release| Step::Read { release }),
+        5 => Just(Step::Look),
+        1 => Just(Step::DropProducer),
+        1 => Just(Step::DropConsumer),
+    ]
+}
+
+fn origin() -> impl Strategy<Value = usize> {
+    let near = |edge: usize| (0..40_usize).prop_map(move |back| edge - back);
+    prop_oneof![
+        Just(0),
+        near(usize::MAX),
+        near(isize::MAX as usize),
+        near(u32::MAX as usize),
+        any::<usize>(),
+    ]
+}
+
+/// A chunk in traffic: what decides on room and on what can be read side by side.
+#[derive(Debug, Default)]
+struct ModelChunk {
+    /// Slots that cannot be used again, whether they held an item or not.
+    gone: usize,
+    /// Items put in.
+    put: usize,
+    /// Items taken out.
+    taken: usize,
+}
+
+/// A ring as its documentation describes it.
+#[derive(Debug)]
+struct Model {
+    chunk_len: usize,
+    chunks: usize,
+    traffic: VecDeque<ModelChunk>,
+    items: VecDeque<usize>,
+    /// Items of the oldest chunk that the consumer's last look has found and it has not taken.
+    found: usize,
+    /// Whether the consumer's last look has found the oldest chunk closed.
+    found_closed: bool,
+}
+
+impl Model {
+    fn rest(&self) -> usize {
+        self.traffic
+            .back()
+            .map_or(0, |chunk| self.chunk_len - chunk.gone)
+    }
+
+    fn free_slots(&self) -> usize {
+        self.rest() + (self.chunks - self.traffic.len()) * self.chunk_len
+    }
+
+    /// Whether `count` slots side by side can be had. Closes chunks as the ring does.
+    fn make_room(&mut self, count: usize, consumer_gone: bool) -> Result<(), Refusal> {
+        if count <= self.rest() {
+            return Ok(());
+        }
+        let refusal = if consumer_gone {
+            Some(Refusal::Closed)
+        } else if self.traffic.len() == self.chunks {
+            Some(Refusal::Full)
+        } else {
+            None
+        };
+        let only = self.traffic.len() == 1;
+        if let Some(last) = self.traffic.back_mut() {
+            if refusal.is_none() || (refusal == Some(Refusal::Full) && only) {
+                last.gone = self.chunk_len;
+            }
+        }
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => {
+                self.traffic.push_back(ModelChunk::default());
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, items: impl IntoIterator<Item = usize>) {
+        for item in items {
+            let chunk = self.traffic.back_mut().expect("room was made");
+            chunk.gone += 1;
+            chunk.put += 1;
+            self.items.push_back(item);
+        }
+    }
+
+    /// The consumer looks for items: chunks that were closed after their last item had been taken
+    /// go back, and what there is in the oldest chunk is known.
+    fn look(&mut self) -> usize {
+        while let Some(chunk) = self.traffic.front() {
+            if chunk.gone < self.chunk_len || chunk.taken < chunk.put {
+                break;
+            }
+            self.traffic.pop_front();
+        }
+        let oldest = self.traffic.front();
+        self.found = oldest.map_or(0, |chunk| chunk.put - chunk.taken);
+        self.found_closed = oldest.is_some_and(|chunk| chunk.gone == self.chunk_len);
+        self.found
+    }
+
+    /// As [`look`](Self::look), but where something is known to be there already.
+    fn look_if_needed(&mut self) -> usize {
+        if self.found == 0 {
+            self.look()
+        } else {
+            self.found
+        }
+    }
+
+    /// The consumer takes items that it has found. The chunk goes back with its last one, but where
+    /// it was closed after the look.
+    fn take(&mut self, count: usize) -> Vec<usize> {
+        if count > 0 {
+            self.found -= count;
+            let oldest = self.traffic.front_mut().expect("items are there");
+            oldest.taken += count;
+            let used = if self.found_closed {
+                oldest.put
+            } else {
+                self.chunk_len
+            };
+            if oldest.taken == used {
+                self.traffic.pop_front();
+            }
+        }
+        self.items.drain(..count).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refusal {
+    Full,
+    Closed,
+}
+
+/// What a script has established about the halves that are left.
+fn check_counts(
+    producer: Option<&Producer<Witness>>,
+    consumer: Option<&Consumer<Witness>>,
+    model: &Model,
+) {
+    let capacity = model.chunk_len * model.chunks;
+    if let Some(consumer) = consumer {
+        assert_eq!(consumer.len(), model.items.len());
+        assert_eq!(consumer.is_empty(), model.items.is_empty());
+        assert_eq!(consumer.is_full(), model.free_slots() == 0);
+        assert_eq!(consumer.is_closed(), producer.is_none());
+        assert_eq!(consumer.capacity(), capacity);
+    }
+    if let Some(producer) = producer {
+        // Of the oldest chunk, the producer may still count what has been taken.
+        let exact = model.items.len();
+        let stale = model.traffic.front().map_or(0, |chunk| chunk.taken);
+        let len = producer.len();
+        assert!(
+            (exact..=exact + stale).contains(&len),
+            "{len} of {exact} + {stale}"
+        );
+        assert!(len <= capacity);
+        assert_eq!(producer.is_empty(), len == 0);
+        assert_eq!(producer.free_slots(), model.free_slots());
+        assert_eq!(producer.is_full(), model.free_slots() == 0);
+        assert_eq!(producer.is_closed(), consumer.is_none());
+        assert_eq!(producer.capacity(), capacity);
+    }
+}
+
+fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
+    let ledger = Ledger::new();
+    let mut made = 0;
+    let (producer, consumer) = builder.spsc().unwrap();
+    let (mut producer, mut consumer) = (Some(producer), Some(consumer));
+    for step in steps {
+        let consumer_gone = consumer.is_none();
+        let nothing = if producer.is_some() {
+            PopError::Empty
+        } else {
+            PopError::Closed
+        };
+        match (step, &mut producer, &mut consumer) {
+            (Step::Push, Some(producer), _) => {
+                let number = made;
+                made += 1;
+                let result = producer.push(ledger.item());
+                // A push closes nothing: it comes to the next chunk only at the end of one.
+                match (result, model.make_room(1, consumer_gone)) {
+                    (Ok(()), Ok(())) => model.put([number]),
+                    (Err(PushError::Full(item)), Err(Refusal::Full))
+                    | (Err(PushError::Closed(item)), Err(Refusal::Closed)) => {
+                        assert_eq!(item.number(), number);
+                    }
+                    other => panic!("push gave {other:?}"),
+                }
+            }
+            (
+                &Step::Reserve {
+                    count,
+                    fill,
+                    commit,
+                },
+                Some(producer),
+                _,
+            ) => {
+                let count = count.min(model.chunk_len);
+                match (
+                    producer.reserve(count),
+                    model.make_room(count, consumer_gone),
+                ) {
+                    (Ok(mut grant), Ok(())) => {
+                        let fill = fill.min(count);
+                        let commit = commit.min(fill);
+                        for _ in 0..fill {
+                            grant.push(ledger.item()).unwrap();
+                        }
+                        assert_eq!((grant.len(), grant.filled()), (count, fill));
+                        grant.commit(commit);
+                        model.put(made..made + commit);
+                        let drops = ledger.drops();
+                        assert!(drops[made..made + commit].iter().all(|drops| *drops == 0));
+                        assert!(drops[made + commit..].iter().all(|drops| *drops == 1));
+                        made += fill;
+                    }
+                    (Err(ReserveError::Full), Err(Refusal::Full))
+                    | (Err(ReserveError::Closed), Err(Refusal::Closed)) => {}
+                    other => panic!("reserve gave {other:?}"),
+                }
+            }
+            (&Step::Abandon { count, fill }, Some(producer), _) => {
+                let count = count.min(model.chunk_len);
+                let room = model.make_room(count, consumer_gone);
+                let grant = producer.reserve(count);
+                assert_eq!(grant.is_ok(), room.is_ok());
+                if let Ok(mut grant) = grant {
+                    for _ in 0..fill.min(count) {
+                        grant.push(ledger.item()).unwrap();
+                        made += 1;
+                    }
+                }
+            }
+            (&Step::ReserveTooMuch { beyond }, Some(producer), _) => {
+                let requested = (model.chunk_len + 1).saturating_add(beyond);
+                let chunk_len = model.chunk_len;
+                let refused = producer.reserve(requested).unwrap_err();
+                assert_eq!(
+                    refused,
+                    ReserveError::TooLong {
+                        requested,
+                        chunk_len
+                    }
+                );
+            }
+            (Step::Pop, _, Some(consumer)) => match (consumer.pop(), model.look_if_needed()) {
+                (Ok(item), 1..) => assert_eq!(vec![item.number()], model.take(1)),
+                (Err(error), 0) => {
+                    assert_eq!(error, nothing);
+                    let len = producer.as_ref().map_or(0, Producer::len);
+                    assert_eq!(len, 0, "the consumer has said that it found nothing");
+                }
+                other => panic!("pop gave {other:?}"),
+            },
+            (&Step::Read { release }, _, Some(consumer)) => match (consumer.read(), model.look()) {
+                (Ok(slice), ready @ 1..) => {
+                    assert_eq!(slice.len(), ready);
+                    let expected = model.items.iter().take(ready).copied();
+                    assert!(slice.iter().map(Witness::number).eq(expected));
+                    let count = release.min(ready);
+                    slice.release(count);
+                    let drops = ledger.drops();
+                    assert!(model.take(count).iter().all(|number| drops[*number] == 1));
+                }
+                (Err(error), 0) => assert_eq!(error, nothing),
+                other => panic!("read gave {other:?}"),
+            },
+            (Step::Look, _, Some(consumer)) => {
+                assert_eq!(consumer.read().map_or(0, |slice| slice.len()), model.look());
+            }
+            (Step::DropProducer, ..) => producer = None,
+            (Step::DropConsumer, ..) => consumer = None,
+            _ => {}
+        }
+        check_counts(producer.as_ref(), consumer.as_ref(), &model);
+        let drops = ledger.drops();
+        if producer.is_some() || consumer.is_some() {
+            assert!(model.items.iter().all(|number| drops[*number] == 0));
+        }
+    }
+    drop(producer);
+    drop(consumer);
+    ledger.assert_each_dropped_once(made);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_script_goes_as_documented_and_every_item_is_dropped_once(
+        chunk_len in 1..10_usize,
+        chunks in 1..6_usize,
+        preallocate in any::<bool>(),
+        origin in origin(),
+        steps in prop::collection::vec(step(), 0..150),
+    ) {
+        let builder = Builder::new(chunk_len, chunks).preallocate(preallocate).origin(origin);
+        let model = Model {
+            chunk_len,
+            chunks,
+            traffic: VecDeque::new(),
+            items: VecDeque::new(),
+            found: 0,
+            found_closed: false,
+        };
+        run(&builder, model, &steps);
+    }
+}

@@ -1,0 +1,159 @@
+//! Shapes: which can be had, how a capacity is divided, and chunks too large for a stack.
+
+use chunkring::spsc::bounded;
+use chunkring::{BuildError, Builder};
+use std::thread;
+
+#[test]
+fn a_ring_of_no_slots_is_refused() {
+    assert_eq!(
+        Builder::new(0, 1).spsc::<u8>().unwrap_err(),
+        BuildError::ZeroChunkLen
+    );
+    assert_eq!(
+        Builder::new(1, 0).spsc::<u8>().unwrap_err(),
+        BuildError::ZeroChunks
+    );
+    assert_eq!(bounded::<u8>(0).unwrap_err(), BuildError::ZeroChunkLen);
+    assert_eq!(bounded::<()>(0).unwrap_err(), BuildError::ZeroChunkLen);
+}
+
+#[test]
+fn the_largest_shapes_are_told_apart_from_impossible_ones() {
+    let half = isize::MAX as usize;
+    assert!(Builder::new(half, 1).spsc::<()>().is_ok());
+    assert!(Builder::new(half / 3, 3).spsc::<()>().is_ok());
+    let too_large = BuildError::TooLarge {
+        chunk_len: half / 3 + 1,
+        chunks: 3,
+        item_size: 0,
+    };
+    assert_eq!(
+        Builder::new(half / 3 + 1, 3).spsc::<()>().unwrap_err(),
+        too_large
+    );
+    // The largest block there may be, which no chunk is allocated of before it is needed.
+    let longest = (half - 127) / 128 * 128;
+    let (mut producer, _consumer) = Builder::new(longest, 1).spsc::<u8>().unwrap();
+    assert!(producer.push(1).unwrap_err().is_full());
+    assert!(producer.reserve(longest).unwrap_err().is_full());
+    assert!(producer.reserve(longest + 1).unwrap_err().is_too_long());
+    assert_eq!(
+        Builder::new(longest, 1)
+            .preallocate(true)
+            .spsc::<u8>()
+            .unwrap_err(),
+        BuildError::OutOfMemory
+    );
+    assert!(matches!(
+        Builder::new(longest + 1, 1).spsc::<u8>().unwrap_err(),
+        BuildError::TooLarge { .. }
+    ));
+}
+
+#[test]
+fn a_capacity_is_divided_into_a_few_chunks_and_never_short() {
+    fn check<T>(capacity: usize) {
+        let (producer, _consumer) = bounded::<T>(capacity).unwrap();
+        let chunk_len = producer.chunk_len();
+        let chunks = producer.capacity() / chunk_len;
+        assert!(producer.capacity() >= capacity + chunk_len - 1);
+        assert!(
+            (2..=1025).contains(&chunks),
+            "{chunks} chunks for {capacity}"
+        );
+        // No more than the chunk that is added and what dividing rounds up.
+        assert!(producer.capacity() < capacity + 2 * chunk_len);
+    }
+    for capacity in (1..2000).chain([4095, 4096, 65_537, 1 << 20, (1 << 30) + 1]) {
+        check::<u8>(capacity);
+        check::<u64>(capacity);
+        check::<[u8; 100]>(capacity);
+        check::<[u8; 5000]>(capacity);
+        check::<()>(capacity);
+    }
+}
+
+#[test]
+fn a_builder_makes_rings_that_have_nothing_in_common() {
+    let builder = Builder::new(1, 1);
+    let (mut producer, _consumer) = builder.spsc().unwrap();
+    let (_producer, mut consumer) = builder.clone().spsc::<u8>().unwrap();
+    producer.push(1_u8).unwrap();
+    assert!(consumer.pop().is_err());
+}
+
+/// Runs `work` on a thread with a stack of 256 KiB.
+fn on_a_small_stack(work: fn()) {
+    thread::Builder::new()
+        .stack_size(256 << 10)
+        .spawn(work)
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn a_chunk_larger_than_the_stack_is_never_on_it() {
+    on_a_small_stack(|| {
+        // 64 items of 4 KiB are as much as the stack.
+        for preallocate in [false, true] {
+            let (mut producer, mut consumer) = Builder::new(64, 2)
+                .preallocate(preallocate)
+                .spsc::<[u8; 4 << 10]>()
+                .unwrap();
+            producer.push([1; 4 << 10]).unwrap();
+            assert_eq!(consumer.pop().unwrap()[5], 1);
+        }
+    });
+}
+
+#[test]
+fn items_filled_in_place_are_never_on_the_stack() {
+    on_a_small_stack(|| {
+        // A byte chunk of 16 MiB, filled in place.
+        let (mut producer, mut consumer) = Builder::new(16 << 20, 1).spsc::<u8>().unwrap();
+        let mut grant = producer.reserve(16 << 20).unwrap();
+        for slot in grant.spare_mut() {
+            slot.write(7);
+        }
+        // SAFETY: every slot has just been written.
+        unsafe { grant.assume_filled(16 << 20) };
+        grant.commit_all();
+        assert!(consumer.read().unwrap().iter().all(|byte| *byte == 7));
+
+        for preallocate in [false, true] {
+            // Chunks of 64 items of 32 KiB, of which one at a time is on the stack.
+            let item = [1; 32 << 10];
+            let (mut producer, mut consumer) = Builder::new(64, 2)
+                .preallocate(preallocate)
+                .spsc::<[u8; 32 << 10]>()
+                .unwrap();
+            let mut grant = producer.reserve(64).unwrap();
+            for _ in 0..64 {
+                grant.extend_from_slice(std::slice::from_ref(&item));
+            }
+            grant.commit_all();
+            let ready = consumer.read().unwrap();
+            assert_eq!((ready.len(), ready[63][5]), (64, 1));
+            ready.release_all();
+
+            // A whole mebibyte an item, which must not be moved at all.
+            let (mut producer, mut consumer) = Builder::new(2, 1)
+                .preallocate(preallocate)
+                .spsc::<[u8; 1 << 20]>()
+                .unwrap();
+            let mut grant = producer.reserve(2).unwrap();
+            for slot in grant.spare_mut() {
+                // SAFETY: the slot is writable, and any byte is a `u8`.
+                unsafe { slot.as_mut_ptr().write_bytes(3, 1) };
+            }
+            // SAFETY: both slots have just been written.
+            unsafe { grant.assume_filled(2) };
+            grant.commit_all();
+            let ready = consumer.read().unwrap();
+            assert_eq!((ready.len(), ready[1][9]), (2, 3));
+            ready.release_all();
+        }
+    });
+}
