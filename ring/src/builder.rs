@@ -58,7 +58,8 @@ impl Builder {
     }
 
     /// A ring in which `capacity` items always fit, divided as suits the size of an item: chunks
-    /// of about 1 KiB, at least two of them, and at most about a thousand.
+    /// of about 1 KiB or 32 items, whichever is more; shorter ones in a small ring, so that there are
+    /// several, and longer ones in a huge ring, so that there are no more than about a thousand.
     ///
     /// One chunk more is added than the capacity needs, so that an item is never refused while
     /// fewer than `capacity` are in the ring, wherever in its chunks they lie. (Long contiguous
@@ -103,7 +104,8 @@ impl Builder {
 
     /// Makes a single-producer single-consumer ring.
     ///
-    /// Allocates the table of chunks (64 bytes a chunk), and the chunks too where
+    /// Allocates the words that the halves share (a few hundred bytes), the table (64 bytes a chunk,
+    /// the number of chunks rounded up to a power of two), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors

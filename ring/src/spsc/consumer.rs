@@ -22,6 +22,24 @@ use core::ptr;
 /// assert_eq!(consumer.len(), 1);
 /// # Ok::<(), chunkring::BuildError>(())
 /// ```
+///
+/// It goes to another thread only where its items may go:
+///
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+///
+/// let (_producer, mut consumer) = chunkring::spsc::bounded::<Rc<u8>>(8).unwrap();
+/// std::thread::spawn(move || consumer.pop().is_ok());
+/// ```
+///
+/// and is not shared by threads:
+///
+/// ```compile_fail,E0277
+/// let (_producer, consumer) = chunkring::spsc::bounded::<u8>(8).unwrap();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| consumer.len());
+/// });
+/// ```
 pub struct Consumer<T> {
     /// Position of the next item.
     position: usize,
@@ -68,7 +86,8 @@ impl<T> Consumer<T> {
 
     /// Takes the oldest item out.
     ///
-    /// Never blocks and never allocates. The chunk goes back to the producer with its last item.
+    /// Never blocks and never allocates. The chunk goes back to the producer with its last item, or
+    /// at the next look where it was closed early since the last one (see [room](super#room)).
     ///
     /// # Errors
     /// [`PopError::Empty`] where nothing is there now, [`PopError::Closed`] where nothing will ever
@@ -284,6 +303,10 @@ impl<T> Consumer<T> {
 
     /// Whether there is nothing to take now.
     ///
+    /// This only asks: it gives no chunk back. A consumer that waits should [`pop`](Self::pop) or
+    /// [`read`](Self::read) rather than wait for this to become false, since a producer that is
+    /// refused a long reservation may itself wait for the chunk that such a look returns.
+    ///
     /// ```
     /// let (_producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
     /// assert!(consumer.is_empty());
@@ -397,6 +420,25 @@ impl<T> fmt::Debug for Consumer<T> {
 /// assert_eq!(&*consumer.read()?, b"lo");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Nothing is taken out meanwhile:
+///
+/// ```compile_fail,E0499
+/// let (_producer, mut consumer) = chunkring::spsc::bounded::<u8>(8).unwrap();
+/// let ready = consumer.read().unwrap();
+/// let item = consumer.pop();
+/// ready.release_all();
+/// ```
+///
+/// and nothing of it is kept beyond the release:
+///
+/// ```compile_fail,E0505
+/// let (_producer, mut consumer) = chunkring::spsc::bounded::<String>(8).unwrap();
+/// let ready = consumer.read().unwrap();
+/// let kept: &str = &ready[0];
+/// ready.release_all();
+/// println!("{kept}");
+/// ```
 #[must_use = "a slice that is not released stays in the ring"]
 pub struct ReadSlice<'a, T> {
     /// Its items from `position` to `limit`, at least one.
@@ -404,8 +446,8 @@ pub struct ReadSlice<'a, T> {
 }
 
 impl<T> ReadSlice<'_, T> {
-    /// Takes the first `count` items out and drops them. Where the chunk is finished by it, the
-    /// chunk goes back to the producer.
+    /// Takes the first `count` items out and drops them. Where these are the chunk's last, the chunk
+    /// goes back to the producer (see [room](super#room)).
     ///
     /// Where dropping an item panics, the other items are dropped all the same and every one of the
     /// `count` counts as taken; only the chunk's return waits for the consumer's next call.

@@ -2,7 +2,8 @@
 //!
 //! [`Producer`] and [`Consumer`] are the two halves; each may be sent to a thread of its own. Every
 //! operation of either half ends in a bounded number of steps, whatever the other half does
-//! (wait-free), except for the allocator's own behaviour where a chunk is allocated.
+//! (wait-free), except for what the allocator does where a chunk is allocated and for the drops of
+//! the items themselves.
 //!
 //! # Order
 //!
@@ -13,9 +14,18 @@
 //!
 //! The producer takes a chunk when the one before it is used up; the consumer gives a chunk back as
 //! soon as it has taken the chunk's last item. So [`Producer::push`] can say full although the
-//! consumer has taken items of the oldest chunk: up to a chunk's length minus one. A contiguous
-//! [`reserve`](Producer::reserve) that does not fit into what is left of a chunk leaves that rest
-//! unused.
+//! consumer has taken items of the oldest chunk: up to a chunk's length minus one.
+//!
+//! A contiguous [`reserve`](Producer::reserve) that does not fit into what is left of a chunk leaves
+//! that rest unused. Where the consumer has not looked since then, it cannot know which item was the
+//! chunk's last; the chunk then goes back at its next look: a [`read`](Consumer::read), or a
+//! [`pop`](Consumer::pop) that has nothing left from the look before.
+//!
+//! # End
+//!
+//! Dropping one half closes the ring for the other; items still there are dropped with the later
+//! half, on its thread. A half that is forgotten ([`core::mem::forget`]) closes nothing: the other
+//! goes on as if it still lived, and the ring's memory is never freed.
 //!
 //! # Examples
 //!

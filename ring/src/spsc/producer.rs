@@ -22,6 +22,34 @@ use core::ptr;
 /// assert_eq!(consumer.pop().unwrap(), "one");
 /// # Ok::<(), chunkring::BuildError>(())
 /// ```
+///
+/// It goes to another thread only where its items may go:
+///
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+///
+/// let (mut producer, _consumer) = chunkring::spsc::bounded(8).unwrap();
+/// std::thread::spawn(move || producer.push(Rc::new(1)).unwrap());
+/// ```
+///
+/// and is not shared by threads:
+///
+/// ```compile_fail,E0277
+/// let (producer, _consumer) = chunkring::spsc::bounded::<u8>(8).unwrap();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| producer.len());
+/// });
+/// ```
+///
+/// What its items borrow must outlive it:
+///
+/// ```compile_fail,E0597
+/// let (mut producer, _consumer) = chunkring::spsc::bounded::<&String>(8).unwrap();
+/// {
+///     let short = String::from("short");
+///     producer.push(&short).unwrap();
+/// }
+/// ```
 pub struct Producer<T> {
     /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
     base: *mut Slot<T>,
@@ -126,8 +154,10 @@ impl<T> Producer<T> {
     /// [`ReserveError::TooLong`] where a chunk is shorter than `count`, whatever is in the ring;
     /// [`ReserveError::Full`] and [`ReserveError::Closed`] as for [`push`](Self::push). A refused
     /// reservation takes nothing away from what is in the ring. It leaves the rest of the current
-    /// chunk usable for shorter ones, unless that chunk is the only one that the consumer has not
-    /// given back: then it must be closed, or the consumer could never give it back.
+    /// chunk usable for shorter ones, unless it was refused as [`Full`](ReserveError::Full) and that
+    /// chunk is the only one that the consumer has not given back, as it is in a ring of one chunk:
+    /// then it must be closed, or the consumer could never give it back. It does so with the chunk's
+    /// last item, or, having taken that already, when it next looks for one.
     ///
     /// # Examples
     ///
@@ -314,9 +344,10 @@ impl<T> Producer<T> {
         self.free_slots() == 0
     }
 
-    /// Slots that can be pushed to now, whatever the consumer does: the rest of the current chunk
+    /// Slots that can be pushed to now, however slow the consumer is: the rest of the current chunk
     /// and the chunks not in use. Usually less than capacity minus length, since room comes back a
-    /// chunk at a time.
+    /// chunk at a time. (That the allocator may refuse a chunk, or the consumer end, cannot be known
+    /// beforehand.)
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc()?;
@@ -420,6 +451,24 @@ enum Refused {
 /// assert_eq!(consumer.pop().unwrap(), "a");
 /// assert!(consumer.pop().unwrap_err().is_closed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// There is one grant at a time:
+///
+/// ```compile_fail,E0499
+/// let (mut producer, _consumer) = chunkring::spsc::bounded::<u8>(8).unwrap();
+/// let first = producer.reserve(1).unwrap();
+/// let second = producer.reserve(1).unwrap();
+/// first.commit_all();
+/// ```
+///
+/// and it is committed once:
+///
+/// ```compile_fail,E0382
+/// let (mut producer, _consumer) = chunkring::spsc::bounded::<u8>(8).unwrap();
+/// let grant = producer.reserve(1).unwrap();
+/// grant.commit_all();
+/// grant.commit_all();
 /// ```
 #[must_use = "a grant that is not committed leaves nothing in the ring"]
 pub struct Grant<'a, T> {
@@ -551,7 +600,7 @@ impl<T> Grant<'_, T> {
 #[cfg(not(loom))]
 impl<T> Grant<'_, T> {
     /// The slots that are not filled yet, to be filled in place from the first on; see
-    /// [`assume_filled`](Self::assume_filled).
+    /// [`assume_filled`](Self::assume_filled). An item that is made here is never on the stack.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc::<u32>()?;
