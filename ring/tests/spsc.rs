@@ -2,8 +2,9 @@
 
 use chunkring::spsc::{Consumer, bounded};
 use chunkring::{Builder, PopError, PushError};
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 /// Shapes that differ in what may go wrong: one chunk, one slot, odd lengths.
@@ -316,9 +317,12 @@ fn a_full_ring_says_so_at_once_while_its_oldest_chunk_is_being_read() {
         producer.push(number).unwrap();
     }
     let ready = consumer.read().unwrap();
-    thread::scope(|scope| {
-        scope.spawn(|| assert_eq!(producer.push(4), Err(PushError::Full(4))));
+    let refused = thread::spawn(move || {
+        let refused = producer.push(4);
+        (producer, refused)
     });
+    let (mut producer, refused) = refused.join().unwrap();
+    assert_eq!(refused, Err(PushError::Full(4)));
     assert_eq!(*ready, [0, 1]);
     ready.release_all();
     producer.push(4).unwrap();
@@ -327,38 +331,39 @@ fn a_full_ring_says_so_at_once_while_its_oldest_chunk_is_being_read() {
 #[test]
 fn what_a_half_did_before_its_end_is_seen_by_who_finds_it_closed() {
     // The word is written without synchronisation of its own; a sanitizer tells if there is none.
-    struct Plain(std::cell::UnsafeCell<u32>);
+    struct Plain(UnsafeCell<u32>);
     // SAFETY: the accesses below are ordered by the ring's closing, which is what is tested.
     unsafe impl Sync for Plain {}
-    for _ in 0..200 {
-        let word = Plain(std::cell::UnsafeCell::new(0));
-        let word = &word;
-        thread::scope(|scope| {
-            let (producer, consumer) = Builder::new(1, 1).spsc::<u8>().unwrap();
-            scope.spawn(move || {
-                // SAFETY: the other thread looks at the word only after this one's half is gone.
-                unsafe { *word.0.get() = 1 };
+    for round in 0..400 {
+        let word = Arc::new(Plain(UnsafeCell::new(0)));
+        let (producer, consumer) = Builder::new(1, 1).spsc::<u8>().unwrap();
+        let set = {
+            let word = Arc::clone(&word);
+            // SAFETY: the other thread looks at the word only after this one's half is gone.
+            move || unsafe { *word.0.get() = 1 }
+        };
+        let other = if round % 2 == 0 {
+            let other = thread::spawn(move || {
+                set();
                 drop(consumer);
             });
             while !producer.is_closed() {
                 thread::yield_now();
             }
-            // SAFETY: the half is gone, and its thread wrote the word before.
-            assert_eq!(unsafe { *word.0.get() }, 1);
-        });
-        thread::scope(|scope| {
-            let (producer, consumer) = Builder::new(1, 1).spsc::<u8>().unwrap();
-            scope.spawn(move || {
-                // SAFETY: the other thread looks at the word only after this one's half is gone.
-                unsafe { *word.0.get() = 2 };
+            other
+        } else {
+            let other = thread::spawn(move || {
+                set();
                 drop(producer);
             });
             while !consumer.is_closed() {
                 thread::yield_now();
             }
-            // SAFETY: the half is gone, and its thread wrote the word before.
-            assert_eq!(unsafe { *word.0.get() }, 2);
-        });
+            other
+        };
+        // SAFETY: the half is gone, and its thread wrote the word before.
+        assert_eq!(unsafe { *word.0.get() }, 1);
+        other.join().unwrap();
     }
 }
 
@@ -367,15 +372,13 @@ fn a_bounded_ring_refuses_nothing_below_its_capacity_wherever_its_items_lie() {
     for capacity in (1..70).chain([255, 256, 257, 1000, 1025]) {
         let (mut producer, mut consumer) = bounded(capacity).unwrap();
         let mut next = 0;
-        let mut oldest = 0;
         // Every phase of the chunks against each other.
-        for _ in 0..2 * producer.capacity() {
+        for oldest in 0..2 * producer.capacity() {
             while next - oldest < capacity {
                 producer.push(next).unwrap();
                 next += 1;
             }
             assert_eq!(consumer.pop(), Ok(oldest));
-            oldest += 1;
         }
     }
 }

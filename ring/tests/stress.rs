@@ -4,7 +4,7 @@
 
 use chunkring::spsc::{Consumer, Producer};
 use chunkring::{Builder, PopError, ReserveError};
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Items of all threads of one test taken together.
@@ -157,34 +157,32 @@ fn order_and_content_survive_two_threads_at_full_speed() {
 
 #[test]
 fn items_on_the_heap_are_freed_by_whoever_comes_to_it() {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
     for seed in 1..300 {
         let (mut producer, mut consumer) = Builder::new(4, 3).spsc::<Box<u64>>().unwrap();
-        let start = Barrier::new(2);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut random = Random(seed);
-                start.wait();
-                for number in 0..random.next() % 40 {
-                    if producer.push(Box::new(number)).is_err() {
-                        thread::yield_now();
-                    }
-                }
-                drop(producer);
-            });
-            let mut random = Random(seed + 1000);
-            start.wait();
-            let mut last = None;
-            for _ in 0..random.next() % 40 {
-                match consumer.pop() {
-                    Ok(number) => {
-                        assert!(last.is_none_or(|last| last < *number));
-                        last = Some(*number);
-                    }
-                    Err(_) => thread::yield_now(),
+        let sender = thread::spawn(move || {
+            STARTED.store(seed, Ordering::Relaxed);
+            for number in 0..Random(seed).next() % 40 {
+                if producer.push(Box::new(number)).is_err() {
+                    thread::yield_now();
                 }
             }
-            // Both ends may come at the same time, with items left.
-            drop(consumer);
         });
+        while STARTED.load(Ordering::Relaxed) != seed {
+            std::hint::spin_loop();
+        }
+        let mut last = None;
+        for _ in 0..Random(seed + 1000).next() % 40 {
+            match consumer.pop() {
+                Ok(number) => {
+                    assert!(last.is_none_or(|last| last < *number));
+                    last = Some(*number);
+                }
+                Err(_) => thread::yield_now(),
+            }
+        }
+        // Both ends may come at the same time, with items left.
+        drop(consumer);
+        sender.join().unwrap();
     }
 }
