@@ -2,6 +2,9 @@
 //!
 //! This is the only file that names loom. Nothing here knows about rings.
 
+#[cfg(loom)]
+use core::mem::ManuallyDrop;
+#[cfg(not(loom))]
 use core::mem::MaybeUninit;
 
 #[cfg(loom)]
@@ -21,9 +24,11 @@ pub(crate) use {
 #[repr(transparent)]
 pub(crate) struct Slot<T>(core::cell::UnsafeCell<MaybeUninit<T>>);
 
-/// Memory for one item, with every access checked for races by loom.
+/// Memory for one item, with every access checked for races by loom. It knows whether it holds one,
+/// so that a model which takes a hole for an item ends in a panic and not in undefined behaviour;
+/// it never drops one, so that an item which the ring forgets is a leak.
 #[cfg(loom)]
-pub(crate) struct Slot<T>(loom::cell::UnsafeCell<MaybeUninit<T>>);
+pub(crate) struct Slot<T>(loom::cell::UnsafeCell<Option<ManuallyDrop<T>>>);
 
 impl<T> Slot<T> {
     /// Whether fresh memory must be turned into slots one by one (loom's cells have state).
@@ -32,7 +37,7 @@ impl<T> Slot<T> {
     /// An empty slot.
     pub(crate) fn new() -> Self {
         #[cfg(loom)]
-        return Slot(loom::cell::UnsafeCell::new(MaybeUninit::uninit()));
+        return Slot(loom::cell::UnsafeCell::new(None));
         #[cfg(not(loom))]
         Slot(core::cell::UnsafeCell::new(MaybeUninit::uninit()))
     }
@@ -46,7 +51,7 @@ impl<T> Slot<T> {
         #[cfg(loom)]
         self.0.with_mut(|slot| {
             // SAFETY: the caller has the slot to itself.
-            unsafe { (*slot).write(value) };
+            unsafe { *slot = Some(ManuallyDrop::new(value)) };
         });
         #[cfg(not(loom))]
         // SAFETY: the caller has the slot to itself.
@@ -58,20 +63,34 @@ impl<T> Slot<T> {
     /// Moves the value out of the slot.
     ///
     /// # Safety
-    /// The slot must hold a value, which counts as moved afterwards, and nobody may write the slot
-    /// during the call.
+    /// The slot must hold a value, which counts as moved afterwards, and nobody else may access the
+    /// slot during the call.
     #[inline(always)]
     pub(crate) unsafe fn read(&self) -> T {
         #[cfg(loom)]
-        return self.0.with(|slot| {
-            // SAFETY: the caller says that there is a value and no writer.
-            unsafe { (*slot).assume_init_read() }
+        return self.0.with_mut(|slot| {
+            // SAFETY: the caller has the slot to itself.
+            let value = unsafe { (*slot).take() };
+            ManuallyDrop::into_inner(value.expect("the slot holds an item"))
         });
         #[cfg(not(loom))]
-        // SAFETY: the caller says that there is a value and no writer.
+        // SAFETY: the caller says that there is a value, and has the slot to itself.
         unsafe {
             (*self.0.get()).assume_init_read()
         }
+    }
+
+    /// Lets `look` see the value.
+    ///
+    /// # Safety
+    /// The slot must hold a value, and nobody may write the slot during the call.
+    #[cfg(loom)]
+    pub(crate) unsafe fn look(&self, look: impl FnOnce(&T)) {
+        self.0.with(|slot| {
+            // SAFETY: the caller says that there is no writer.
+            let value = unsafe { (*slot).as_ref() };
+            look(value.expect("the slot holds an item"));
+        });
     }
 
     /// Drops the values in `count` slots from `first` on. Where a drop panics, the others are still
@@ -105,6 +124,16 @@ impl<T> Slot<T> {
 /// writer's own look goes past its scheduler.
 #[inline(always)]
 pub(crate) fn load_own(word: &AtomicUsize) -> usize {
+    #[cfg(loom)]
+    // SAFETY: no other thread writes the word.
+    return unsafe { word.unsync_load() };
+    #[cfg(not(loom))]
+    word.load(Ordering::Relaxed)
+}
+
+/// [`load_own`] for a pointer.
+#[inline(always)]
+pub(crate) fn load_own_ptr<T>(word: &AtomicPtr<T>) -> *mut T {
     #[cfg(loom)]
     // SAFETY: no other thread writes the word.
     return unsafe { word.unsync_load() };

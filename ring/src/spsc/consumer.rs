@@ -223,6 +223,7 @@ impl<T> Consumer<T> {
         // before it.
         let first = entry.first.load(Ordering::Relaxed);
         let start = entry.start.load(Ordering::Relaxed);
+        debug_assert!(!first.is_null(), "the chunk's entry is seen");
         debug_assert_eq!(
             start, self.position,
             "chunks follow each other without a gap"
@@ -514,6 +515,21 @@ impl<T> core::ops::Deref for ReadSlice<'_, T> {
                 consumer.base.wrapping_add(consumer.position).cast::<T>(),
                 consumer.limit.wrapping_sub(consumer.position),
             )
+        }
+    }
+}
+
+/// What models have instead of the slice.
+#[cfg(loom)]
+impl<T> ReadSlice<'_, T> {
+    /// Lets `look` see every item.
+    pub fn for_each(&self, mut look: impl FnMut(&T)) {
+        let consumer = &*self.consumer;
+        for index in 0..consumer.limit.wrapping_sub(consumer.position) {
+            let slot = consumer.base.wrapping_add(consumer.position);
+            // SAFETY: the slots from `position` to `limit` hold items that are this half's
+            // (invariant 1).
+            unsafe { (*slot.wrapping_add(index)).look(&mut look) };
         }
     }
 }

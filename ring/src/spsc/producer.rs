@@ -4,7 +4,7 @@ use super::joint::Joint;
 use super::shared::Entry;
 use crate::chunk;
 use crate::error::{PushError, ReserveError};
-use crate::primitive::{Ordering, Slot, load_own};
+use crate::primitive::{Ordering, Slot, load_own, load_own_ptr};
 use core::fmt;
 use core::ptr;
 
@@ -239,7 +239,7 @@ impl<T> Producer<T> {
         }
         let first = if self.head != reclaimed {
             // The oldest idle chunk. Its entry is this half's own writing.
-            let first = shared.entry(reclaimed).first.load(Ordering::Relaxed);
+            let first = load_own_ptr(&shared.entry(reclaimed).first);
             // Relaxed: read by nobody else before the ring's end.
             shared
                 .producer
@@ -303,9 +303,9 @@ impl<T> Producer<T> {
         }
         // An entry is this half's own writing.
         let entry = shared.entry(head);
-        let start = entry.start.load(Ordering::Relaxed);
-        let used = entry.used.load(Ordering::Relaxed);
-        let holes = entry.holes.load(Ordering::Relaxed);
+        let start = load_own(&entry.start);
+        let used = load_own(&entry.used);
+        let holes = load_own(&entry.holes);
         // Relaxed: a count that another thread changes is only ever a hint. The consumer may have
         // come to a later chunk meanwhile.
         let taken = shared
