@@ -228,8 +228,8 @@ impl<T> Producer<T> {
             return Err(Refused::Closed);
         }
         let reclaimed = load_own(&shared.producer.reclaimed);
-        let in_traffic = self.seq.wrapping_sub(self.head);
-        if in_traffic >= shared.fixed.chunks || self.head == reclaimed {
+        // Where a chunk is idle, fewer than all are in traffic (invariant 2).
+        if self.head == reclaimed {
             // Acquire: pairs with the consumer's Release store of the head; it has moved every item
             // out of the chunks before it.
             self.head = shared.consumer.head.load(Ordering::Acquire);
