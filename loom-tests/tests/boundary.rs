@@ -1,0 +1,90 @@
+//! From chunk to chunk: every item arrives once and in order, a chunk is used again only when it
+//! has been read, and room comes back with its last item.
+
+#![cfg(loom)]
+
+mod in_order;
+
+use chunkring::Builder;
+use in_order::Inbox;
+use loom::thread;
+use loom_tests::{Tracked, model};
+
+/// `items` through a ring of this shape, while the other side looks `looks` times.
+fn hand_over(ring: &Builder, items: usize, looks: usize) {
+    let (mut producer, consumer) = ring.spsc().unwrap();
+    let room = items.min(producer.capacity());
+    let sender = thread::spawn(move || {
+        let pushed = in_order::push(&mut producer, 0, items);
+        (producer, pushed)
+    });
+    let mut inbox = Inbox::new(consumer);
+    inbox.look(looks);
+    let (mut producer, pushed) = sender.join().unwrap();
+    assert!(pushed >= room, "refused although there was room");
+    inbox.drain();
+    assert_eq!(inbox.taken, pushed, "an item was lost");
+
+    // With everything taken, all chunks but the current one are free, and no more than those.
+    let free = producer.free_slots();
+    let used = pushed % producer.chunk_len();
+    assert_eq!(free, producer.capacity() - used);
+    assert_eq!(in_order::push(&mut producer, pushed, free + 1), free);
+    inbox.drain();
+    assert_eq!(inbox.taken, pushed + free);
+}
+
+#[test]
+fn every_push_needs_a_chunk() {
+    model("every_push_needs_a_chunk", 380, || {
+        hand_over(&Builder::new(1, 2), 4, 4);
+    });
+}
+
+#[test]
+fn every_push_needs_the_chunk_just_read() {
+    model("every_push_needs_the_chunk_just_read", 70, || {
+        hand_over(&Builder::new(1, 1), 4, 4);
+    });
+}
+
+#[test]
+fn an_old_chunk_is_emptied_before_the_next() {
+    model("an_old_chunk_is_emptied_before_the_next", 3600, || {
+        hand_over(&Builder::new(2, 2), 5, 5);
+    });
+}
+
+#[test]
+fn a_table_longer_than_the_ring_is_no_extra_room() {
+    model("a_table_longer_than_the_ring_is_no_extra_room", 200, || {
+        hand_over(&Builder::new(1, 3), 5, 2);
+    });
+}
+
+#[test]
+fn numbers_wrap_around() {
+    model("numbers_wrap_around", 190, || {
+        hand_over(&Builder::new(1, 2).origin(usize::MAX - 1), 4, 3);
+    });
+}
+
+#[test]
+fn the_last_item_of_a_chunk_gives_it_back_at_once() {
+    model("the_last_item_of_a_chunk_gives_it_back_at_once", 27, || {
+        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let receiver = thread::spawn(move || {
+            // No look at the ring after the item has been taken.
+            let taken = (0..3).find_map(|_| consumer.pop().ok());
+            (consumer, taken)
+        });
+        producer.push(Tracked::new(0)).unwrap();
+        let early = producer.push(Tracked::new(1)).is_ok();
+        let (_consumer, taken) = receiver.join().unwrap();
+        if taken.is_some() {
+            assert!(early || producer.push(Tracked::new(1)).is_ok());
+        } else {
+            assert!(!early, "the only chunk holds an item");
+        }
+    });
+}
