@@ -282,8 +282,8 @@ impl<T> Producer<T> {
     }
 
     /// Items in the ring. Exact but for the chunk that the consumer is reading: of that one, items
-    /// already taken may still be counted until the consumer has finished it or has found the ring
-    /// empty. Never more than [`capacity`](Self::capacity).
+    /// already taken may still be counted until the consumer has finished it, has found the ring
+    /// empty, or is gone. Never more than [`capacity`](Self::capacity).
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
