@@ -69,8 +69,28 @@ fn len_leaves_holes_out() {
 }
 
 #[test]
+fn len_knows_the_hole_before_the_newest_chunk() {
+    model("len_knows_the_hole_before_the_newest_chunk", 71, || {
+        let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
+        let mut inbox = Inbox::new(consumer);
+        assert!(in_order::record(&mut producer, 0, 2) && in_order::record(&mut producer, 2, 2));
+        inbox.look(3);
+        // The next chunk takes the entry of the first, and comes after a second hole.
+        let sender = thread::spawn(move || in_order::record(&mut producer, 4, 3));
+        assert!(
+            !inbox.consumer.is_empty(),
+            "an item has been known all along"
+        );
+        take_what_len_says(&mut inbox, 6);
+        take_what_len_says(&mut inbox, 6);
+        assert!(sender.join().unwrap(), "the first chunk was free");
+        assert_eq!(inbox.consumer.len() + inbox.taken, 7);
+    });
+}
+
+#[test]
 fn len_counts_every_push_that_is_known() {
-    model("len_counts_every_push_that_is_known", 23, || {
+    model("len_counts_every_push_that_is_known", 51, || {
         let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
         let said = Arc::new(AtomicUsize::new(0));
         let sender = thread::spawn({
@@ -86,6 +106,7 @@ fn len_counts_every_push_that_is_known() {
         assert!(consumer.len() >= known);
         assert!(known == 0 || !consumer.is_empty());
         assert!(known < 2 || consumer.is_full());
+        assert!(!consumer.is_full() || consumer.len() == 2);
         sender.join().unwrap();
         assert!(consumer.is_full());
     });
@@ -95,11 +116,14 @@ fn len_counts_every_push_that_is_known() {
 fn a_ring_that_looks_full_is_full() {
     model("a_ring_that_looks_full_is_full", 170, || {
         let (mut producer, consumer) = Builder::new(1, 1).spsc().unwrap();
+        let mut inbox = Inbox::new(consumer);
+        // So that the next chunk takes an entry that has been written before.
+        producer.push(Tracked::new(0)).unwrap();
+        inbox.pop().unwrap();
         let sender = thread::spawn(move || {
-            let pushed = in_order::push(&mut producer, 0, 3);
+            let pushed = 1 + in_order::push(&mut producer, 1, 2);
             (producer, pushed)
         });
-        let mut inbox = Inbox::new(consumer);
         for _ in 0..3 {
             if inbox.consumer.is_full() {
                 assert_eq!(inbox.consumer.len(), 1);
@@ -166,6 +190,35 @@ fn the_producer_counts_no_item_too_few() {
         assert_eq!(inbox.taken, put);
         assert!(producer.is_empty(), "the consumer has found the ring empty");
     });
+}
+
+#[test]
+fn the_producer_counts_no_item_too_few_after_a_hole() {
+    model(
+        "the_producer_counts_no_item_too_few_after_a_hole",
+        56,
+        || {
+            let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
+            assert!(in_order::record(&mut producer, 0, 2) && in_order::record(&mut producer, 2, 2));
+            let begun = std::sync::Arc::new(Ledger::new(0));
+            let receiver = thread::spawn({
+                let begun = std::sync::Arc::clone(&begun);
+                move || {
+                    let mut inbox = Inbox::new(consumer);
+                    for _ in 0..5 {
+                        begun.store(inbox.taken + 1, Ordering::Relaxed);
+                        let _ = inbox.pop();
+                        begun.store(inbox.taken, Ordering::Relaxed);
+                    }
+                }
+            });
+            producer.push(Tracked::new(4)).unwrap();
+            let len = producer.len();
+            assert!(len <= 5);
+            assert!(len + begun.load(Ordering::Relaxed) >= 5);
+            receiver.join().unwrap();
+        },
+    );
 }
 
 #[test]

@@ -112,6 +112,24 @@ fn the_producer_hears_of_the_end_at_its_next_chunk() {
 }
 
 #[test]
+fn what_the_consumer_has_left_is_known_after_its_end() {
+    model(
+        "what_the_consumer_has_left_is_known_after_its_end",
+        3,
+        || {
+            let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+            assert_eq!(in_order::push(&mut producer, 0, 3), 3);
+            let receiver = thread::spawn(move || drop(consumer.pop().unwrap()));
+            if producer.is_closed() {
+                assert_eq!(producer.len(), 2);
+            }
+            receiver.join().unwrap();
+            assert_eq!(producer.len(), 2);
+        },
+    );
+}
+
+#[test]
 fn what_the_consumer_did_before_its_end_is_seen() {
     model("what_the_consumer_did_before_its_end_is_seen", 3, || {
         let (producer, consumer) = Builder::new(1, 1).spsc::<Tracked>().unwrap();

@@ -52,12 +52,31 @@ fn items_of_one_chunk_are_seen_whole() {
 }
 
 #[test]
+fn items_of_a_chunk_already_entered_are_seen_whole() {
+    model(
+        "items_of_a_chunk_already_entered_are_seen_whole",
+        180,
+        || {
+            let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
+            let mut inbox = Inbox::new(consumer);
+            producer.push(Tracked::new(0)).unwrap();
+            inbox.pop().unwrap();
+            let sender = thread::spawn(move || in_order::push(&mut producer, 1, 2));
+            inbox.look(3);
+            assert_eq!(sender.join().unwrap(), 2);
+            inbox.drain();
+            assert_eq!(inbox.taken, 3);
+        },
+    );
+}
+
+#[test]
 fn a_grant_shows_what_it_committed_and_nothing_else() {
     model(
         "a_grant_shows_what_it_committed_and_nothing_else",
         140,
         || {
-            let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(6, 1).spsc().unwrap();
             let sender = thread::spawn(move || {
                 let mut grant = producer.reserve(3).unwrap();
                 for (number, value) in [0, 1, 9].into_iter().enumerate() {

@@ -1,7 +1,1024 @@
 //! The damages that the models must notice: one for each ordering and each check that the ring's
 //! correctness leans on.
 
+use crate::Fate::{Equivalent, KilledBy};
 use crate::Mutant;
 
+const SHARED: &str = "ring/src/spsc/shared.rs";
+const PRODUCER: &str = "ring/src/spsc/producer.rs";
+const CONSUMER: &str = "ring/src/spsc/consumer.rs";
+
 /// In the order of the sources, so that a missing one shows.
-pub(crate) const MUTANTS: &[Mutant] = &[];
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "preallocated_not_idle",
+        file: SHARED,
+        find: "                shared.consumer.head.store(next, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["preallocated::preallocated_chunks_are_used_and_used_again"]),
+        why: "chunks allocated up front count as in traffic, so the ring is full from the start",
+    },
+    Mutant {
+        name: "preallocated_not_installed",
+        file: SHARED,
+        find: "                shared.producer.installed.store(next, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["preallocated::preallocated_chunks_are_used_and_used_again"]),
+        why: "sequence numbers begin before the idle chunks",
+    },
+    Mutant {
+        name: "end_from_head",
+        file: SHARED,
+        find: "seq: self.producer.reclaimed.load(Ordering::Relaxed)",
+        nth: None,
+        replace: "seq: self.consumer.head.load(Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_was_idle", "preallocated::preallocated_chunks_are_freed_used_or_not"]),
+        why: "idle chunks are not freed",
+    },
+    Mutant {
+        name: "end_takes_idle_for_traffic",
+        file: SHARED,
+        find: "        let idle = (seq.wrapping_sub(self.head) as isize) < 0;
+",
+        nth: None,
+        replace: "        let idle = false;
+",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_was_idle", "preallocated::preallocated_chunks_are_freed_used_or_not"]),
+        why: "items of idle chunks are dropped again",
+    },
+    Mutant {
+        name: "end_ignores_position",
+        file: SHARED,
+        find: "if seq == self.head {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_was_half_read"]),
+        why: "items that were taken from the oldest chunk are dropped again",
+    },
+    Mutant {
+        name: "end_applies_position_to_all",
+        file: SHARED,
+        find: "if seq == self.head {",
+        nth: None,
+        replace: "if true {",
+        bound: 2,
+        fate: KilledBy(&["drops::a_later_chunk_was_half_read", "drops::both_go_at_once"]),
+        why: "items of later chunks are forgotten",
+    },
+    Mutant {
+        name: "end_ignores_hole",
+        file: SHARED,
+        find: "                entry.used.load(Ordering::Relaxed)
+            };",
+        nth: None,
+        replace: "                chunk_len
+            };",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_had_a_hole"]),
+        why: "empty slots of a hole are dropped as items",
+    },
+    Mutant {
+        name: "end_ignores_tail",
+        file: SHARED,
+        find: "let end = if committed < chunk_len {",
+        nth: None,
+        replace: "let end = if false {",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read"]),
+        why: "slots beyond the tail are dropped as items",
+    },
+    Mutant {
+        name: "end_drops_no_items",
+        file: SHARED,
+        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+",
+        nth: None,
+        replace: "            let _ = (&memory, begin);
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read"]),
+        why: "items left in the ring are leaked",
+    },
+    Mutant {
+        name: "end_drops_items_twice",
+        file: SHARED,
+        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+",
+        nth: None,
+        replace: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read"]),
+        why: "items left in the ring are dropped twice",
+    },
+    Mutant {
+        name: "end_frees_no_memory",
+        file: SHARED,
+        find: "            unsafe { chunk::free(first, self.chunk_len) };
+",
+        nth: None,
+        replace: "            let _ = (chunk::free::<T>, first, self.chunk_len);
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read"]),
+        why: "chunks are leaked",
+    },
+    Mutant {
+        name: "tail_store_relaxed",
+        file: PRODUCER,
+        find: "self.shared.producer.tail.store(position, Ordering::Release);",
+        nth: None,
+        replace: "self.shared.producer.tail.store(position, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_one_chunk_are_seen_whole"]),
+        why: "the tail is seen before the items, and the entry of their chunk",
+    },
+    Mutant {
+        name: "tail_before_item",
+        file: PRODUCER,
+        find: "        unsafe { (*self.base.wrapping_add(position)).write(item) };
+        self.publish(position.wrapping_add(1));
+",
+        nth: None,
+        replace: "        self.publish(position.wrapping_add(1));
+        unsafe { (*self.base.wrapping_add(position)).write(item) };
+",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_one_chunk_are_seen_whole"]),
+        why: "an item is committed before it is there",
+    },
+    Mutant {
+        name: "tail_before_entry",
+        file: PRODUCER,
+        find: "        let start = self.end;
+        let chunk_len = shared.fixed.chunk_len;
+",
+        nth: None,
+        replace: "        let start = self.end;
+        self.publish(start.wrapping_add(1));
+        self.publish(start);
+        let chunk_len = shared.fixed.chunk_len;
+",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk", "publication::items_of_one_chunk_are_seen_whole"]),
+        why: "the tail reaches into a chunk whose entry is not written",
+    },
+    Mutant {
+        name: "end_of_chunk_off_by_one",
+        file: PRODUCER,
+        find: "self.end = start.wrapping_add(chunk_len);",
+        nth: None,
+        replace: "self.end = start.wrapping_add(chunk_len - 1);",
+        bound: 2,
+        fate: KilledBy(&["boundary::an_old_chunk_is_emptied_before_the_next"]),
+        why: "ranges are shorter than their chunks",
+    },
+    Mutant {
+        name: "refused_reservation_keeps_the_chunk_open",
+        file: PRODUCER,
+        find: "if self.seq.wrapping_sub(self.head) == 1 {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_single_chunk_never_stands_in_the_way_of_a_reservation"]),
+        why: "the only chunk is never given back, so the reservation never fits",
+    },
+    Mutant {
+        name: "refused_reservation_always_closes",
+        file: PRODUCER,
+        find: "if self.seq.wrapping_sub(self.head) == 1 {",
+        nth: None,
+        replace: "if true {",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones"]),
+        why: "room is lost to a reservation that was refused",
+    },
+    Mutant {
+        name: "tail_before_used",
+        file: PRODUCER,
+        find: "        // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
+",
+        nth: None,
+        replace: "        self.publish(self.end);
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "the chunk looks complete before its hole is known",
+    },
+    Mutant {
+        name: "close_without_used",
+        file: PRODUCER,
+        find: "            .store(self.shared.fixed.chunk_len - hole, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "            .store(self.shared.fixed.chunk_len, Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "a hole is read as items",
+    },
+    Mutant {
+        name: "close_without_tail",
+        file: PRODUCER,
+        find: "        self.holes = self.holes.wrapping_add(hole);
+        self.publish(self.end);
+",
+        nth: None,
+        replace: "        self.holes = self.holes.wrapping_add(hole);
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_single_chunk_never_stands_in_the_way_of_a_reservation"]),
+        why: "the consumer never learns that its chunk is complete",
+    },
+    Mutant {
+        name: "close_without_counting_the_hole",
+        file: PRODUCER,
+        find: "        self.holes = self.holes.wrapping_add(hole);
+        self.publish",
+        nth: None,
+        replace: "        self.publish",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "holes are counted as items",
+    },
+    Mutant {
+        name: "consumer_end_not_noticed",
+        file: PRODUCER,
+        find: "if shared.fixed.consumer_gone.load(Ordering::Relaxed) {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["ends::the_producer_hears_of_the_end_at_its_next_chunk"]),
+        why: "a push for nobody is accepted or says full",
+    },
+    Mutant {
+        name: "head_not_looked_at",
+        file: PRODUCER,
+        find: "if self.head == reclaimed {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "a chunk more than the ring may have is allocated",
+    },
+    Mutant {
+        name: "head_not_looked_at_again",
+        file: PRODUCER,
+        find: "self.head = shared.consumer.head.load(Ordering::Acquire);",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "chunks that were given back are never used",
+    },
+    Mutant {
+        name: "head_load_relaxed",
+        file: PRODUCER,
+        find: "self.head = shared.consumer.head.load(Ordering::Acquire);",
+        nth: None,
+        replace: "self.head = shared.consumer.head.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
+        why: "a slot is written while its item is being moved out",
+    },
+    Mutant {
+        name: "no_full_check",
+        file: PRODUCER,
+        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "more chunks are in traffic than the table holds",
+    },
+    Mutant {
+        name: "full_check_one_late",
+        file: PRODUCER,
+        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        nth: None,
+        replace: "if self.seq.wrapping_sub(self.head) > shared.fixed.chunks {",
+        bound: 2,
+        fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
+        why: "one chunk too many",
+    },
+    Mutant {
+        name: "full_check_one_early",
+        file: PRODUCER,
+        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        nth: None,
+        replace: "if self.seq.wrapping_sub(self.head) + 1 >= shared.fixed.chunks {",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "one chunk is never used",
+    },
+    Mutant {
+        name: "idle_chunk_not_taken_off",
+        file: PRODUCER,
+        find: ".store(reclaimed.wrapping_add(1), Ordering::Relaxed);",
+        nth: None,
+        replace: ".store(reclaimed, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "an idle chunk is used although it is in traffic already",
+    },
+    Mutant {
+        name: "newest_idle_chunk_taken",
+        file: PRODUCER,
+        find: "load_own_ptr(&shared.entry(reclaimed).first)",
+        nth: None,
+        replace: "load_own_ptr(&shared.entry(self.head.wrapping_sub(1)).first)",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk", "preallocated::preallocated_chunks_are_used_and_used_again", "boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
+        why: "the chunk that is used is not the one taken off the idle ones",
+    },
+    Mutant {
+        name: "used_not_reset",
+        file: PRODUCER,
+        find: "used.store(chunk_len, Ordering::Relaxed);",
+        nth: None,
+        replace: "let _ = used;",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_one_chunk_are_seen_whole", "boundary::every_push_needs_a_chunk"]),
+        why: "a chunk seems to end where its predecessor in the entry did",
+    },
+    Mutant {
+        name: "used_reset_only_once",
+        file: PRODUCER,
+        find: "used.store(chunk_len, Ordering::Relaxed);",
+        nth: None,
+        replace: "if used.load(Ordering::Relaxed) == 0 { used.store(chunk_len, Ordering::Relaxed); }",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_chunk_with_a_hole_can_be_filled_the_next_time"]),
+        why: "a chunk that was closed early keeps its hole",
+    },
+    Mutant {
+        name: "holes_not_in_entry",
+        file: PRODUCER,
+        find: "holes.store(self.holes, Ordering::Relaxed);",
+        nth: None,
+        replace: "let _ = holes;",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "holes before a chunk are counted as items",
+    },
+    Mutant {
+        name: "installed_store_relaxed",
+        file: PRODUCER,
+        find: "shared.producer.installed.store(self.seq, Ordering::Release);",
+        nth: None,
+        replace: "shared.producer.installed.store(self.seq, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["counts::len_knows_the_hole_before_the_newest_chunk"]),
+        why: "the entry of the last chunk is not seen with its number",
+    },
+    Mutant {
+        name: "installed_before_entry",
+        file: PRODUCER,
+        find: "        let Entry {
+            first: entry_first,",
+        nth: None,
+        replace: "        shared.producer.installed.store(self.seq.wrapping_add(1), Ordering::Release);
+        let Entry {
+            first: entry_first,",
+        bound: 2,
+        fate: KilledBy(&["counts::len_knows_the_hole_before_the_newest_chunk"]),
+        why: "a chunk counts as installed before its entry is written",
+    },
+    Mutant {
+        name: "producer_len_ignores_position",
+        file: PRODUCER,
+        find: "        let taken = if (read as isize) < 0 {",
+        nth: None,
+        replace: "        let taken = if true {",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "items that the consumer has taken and told of are counted",
+    },
+    Mutant {
+        name: "producer_len_trusts_old_position",
+        file: PRODUCER,
+        find: "        let taken = if (read as isize) < 0 {",
+        nth: None,
+        replace: "        let taken = if false {",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "a position before the oldest chunk counts as all of it",
+    },
+    Mutant {
+        name: "producer_len_trusts_new_position",
+        file: PRODUCER,
+        find: "read.min(used)",
+        nth: None,
+        replace: "read",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few_after_a_hole"]),
+        why: "a position beyond the oldest chunk takes more from it than was in it",
+    },
+    Mutant {
+        name: "producer_len_counts_holes",
+        file: PRODUCER,
+        find: "self.position().wrapping_sub(self.holes)",
+        nth: None,
+        replace: "self.position()",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "holes are counted as items",
+    },
+    Mutant {
+        name: "free_slots_one_chunk_more",
+        file: PRODUCER,
+        find: "let free_chunks = shared.fixed.chunks - self.seq.wrapping_sub(head);",
+        nth: None,
+        replace: "let free_chunks = shared.fixed.chunks + 1 - self.seq.wrapping_sub(head);",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_can_push_what_free_slots_says"]),
+        why: "room is promised that is not there",
+    },
+    Mutant {
+        name: "free_slots_without_rest",
+        file: PRODUCER,
+        find: "rest + free_chunks",
+        nth: None,
+        replace: "0 * rest + free_chunks",
+        bound: 2,
+        fate: KilledBy(&["boundary::an_old_chunk_is_emptied_before_the_next", "counts::the_producer_can_push_what_free_slots_says"]),
+        why: "the rest of the current chunk is not counted",
+    },
+    Mutant {
+        name: "producer_is_closed_relaxed",
+        file: PRODUCER,
+        find: "self.shared.fixed.consumer_gone.load(Ordering::Acquire)",
+        nth: None,
+        replace: "self.shared.fixed.consumer_gone.load(Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["ends::what_the_consumer_did_before_its_end_is_seen"]),
+        why: "the consumer is known to be gone, and what it did is not",
+    },
+    Mutant {
+        name: "producer_gone_store_relaxed",
+        file: PRODUCER,
+        find: ".store(true, Ordering::Release);",
+        nth: None,
+        replace: ".store(true, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "the end is seen before the last tail",
+    },
+    Mutant {
+        name: "producer_end_not_told",
+        file: PRODUCER,
+        find: ".store(true, Ordering::Release);",
+        nth: None,
+        replace: ".store(false, Ordering::Release);",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "the consumer waits for ever",
+    },
+    Mutant {
+        name: "grant_gives_too_many_slots",
+        file: PRODUCER,
+        find: "if self.filled == self.len {",
+        nth: None,
+        replace: "if self.filled > self.len {",
+        bound: 2,
+        fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
+        why: "a slot beyond the reservation is filled",
+    },
+    Mutant {
+        name: "commit_all_instead_of_count",
+        file: PRODUCER,
+        find: ".publish(self.producer.position().wrapping_add(count));",
+        nth: None,
+        replace: ".publish(self.producer.position().wrapping_add(count + rest_len));",
+        bound: 2,
+        fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
+        why: "slots that were not to be committed are",
+    },
+    Mutant {
+        name: "commit_before_rest_is_found",
+        file: PRODUCER,
+        find: "        let rest = self.slot(count);
+        let rest_len = core::mem::take(&mut self.filled) - count;
+        if count != 0 {
+            self.producer
+                .publish(self.producer.position().wrapping_add(count));
+        }
+",
+        nth: None,
+        replace: "        let rest_len = core::mem::take(&mut self.filled) - count;
+        if count != 0 {
+            self.producer
+                .publish(self.producer.position().wrapping_add(count));
+        }
+        let rest = self.slot(count);
+",
+        bound: 2,
+        fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
+        why: "the rest is looked for behind the new tail, and other slots are dropped",
+    },
+    Mutant {
+        name: "commit_leaves_filled",
+        file: PRODUCER,
+        find: "core::mem::take(&mut self.filled) - count",
+        nth: None,
+        replace: "self.filled - count",
+        bound: 2,
+        fate: KilledBy(&["drops::a_grant_goes_while_the_consumer_does", "publication::a_grant_shows_what_it_committed_and_nothing_else"]),
+        why: "the grant drops what it has committed",
+    },
+    Mutant {
+        name: "commit_leaks_rest",
+        file: PRODUCER,
+        find: "        unsafe { Slot::drop_range(rest, rest_len) };
+",
+        nth: None,
+        replace: "        let _ = (rest, rest_len);
+",
+        bound: 2,
+        fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
+        why: "what is filled and not committed is leaked",
+    },
+    Mutant {
+        name: "dropped_grant_leaks",
+        file: PRODUCER,
+        find: "            unsafe { Slot::drop_range(self.slot(0), filled) };
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["drops::a_grant_goes_while_the_consumer_does"]),
+        why: "what a dropped grant holds is leaked",
+    },
+    Mutant {
+        name: "retire_before_item_is_out",
+        file: CONSUMER,
+        find: "        let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
+        self.position = self.position.wrapping_add(1);
+        if self.position == self.end {
+            self.retire();
+        }
+",
+        nth: None,
+        replace: "        let slot = self.base.wrapping_add(self.position);
+        self.position = self.position.wrapping_add(1);
+        if self.position == self.end {
+            self.retire();
+        }
+        let item = unsafe { (*slot).read() };
+",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
+        why: "the producer gets a chunk whose last item is still in it",
+    },
+    Mutant {
+        name: "retire_not_eager",
+        file: CONSUMER,
+        find: "        self.position = self.position.wrapping_add(1);
+        if self.position == self.end {
+            self.retire();
+        }
+",
+        nth: None,
+        replace: "        self.position = self.position.wrapping_add(1);
+",
+        bound: 2,
+        fate: KilledBy(&["boundary::the_last_item_of_a_chunk_gives_it_back_at_once"]),
+        why: "a chunk comes back only with the next look",
+    },
+    Mutant {
+        name: "read_without_a_look",
+        file: CONSUMER,
+        find: "        self.refill()?;
+        Ok(ReadSlice { consumer: self })",
+        nth: None,
+        replace: "        if self.position == self.limit {
+            self.refill()?;
+        }
+        Ok(ReadSlice { consumer: self })",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_slice_holds_all_that_is_ready"]),
+        why: "a slice leaves out items that are known to be there",
+    },
+    Mutant {
+        name: "tail_load_relaxed",
+        file: CONSUMER,
+        find: "        let tail = self.shared.producer.tail.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "        let tail = self.shared.producer.tail.load(Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_a_chunk_already_entered_are_seen_whole"]),
+        why: "the tail is seen before the items",
+    },
+    Mutant {
+        name: "second_look_relaxed",
+        file: CONSUMER,
+        find: "                tail = self.shared.producer.tail.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "                tail = self.shared.producer.tail.load(Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_one_chunk_are_seen_whole"]),
+        why: "as above, where the first look has found nothing",
+    },
+    Mutant {
+        name: "no_second_look",
+        file: CONSUMER,
+        find: "                tail = self.shared.producer.tail.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "closed although an item came between the two looks",
+    },
+    Mutant {
+        name: "second_look_before_end",
+        file: CONSUMER,
+        find: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+                let seen = tail;
+                tail = self.shared.producer.tail.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "                let seen = tail;
+                tail = self.shared.producer.tail.load(Ordering::Acquire);
+                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "producer_gone_load_relaxed",
+        file: CONSUMER,
+        find: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "the end is seen before the last tail",
+    },
+    Mutant {
+        name: "kept_chunk_not_given_back",
+        file: CONSUMER,
+        find: "if self.in_chunk && self.position == self.end {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_drop_that_panics_only_delays_the_return_of_its_chunk"]),
+        why: "a chunk is kept for ever after a drop has panicked",
+    },
+    Mutant {
+        name: "position_not_told_when_empty",
+        file: CONSUMER,
+        find: "                    self.tell_position();
+                    return",
+        nth: None,
+        replace: "                    return",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "the producer counts items of a ring that was found empty",
+    },
+    Mutant {
+        name: "hole_read",
+        file: CONSUMER,
+        find: "start.wrapping_add(entry.used.load(Ordering::Relaxed))",
+        nth: None,
+        replace: "start.wrapping_add(self.shared.fixed.chunk_len)",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read", "read_in_place::a_slice_ends_before_the_hole"]),
+        why: "a hole is read as items",
+    },
+    Mutant {
+        name: "known_hole_not_given_back",
+        file: CONSUMER,
+        find: "            self.end = self.limit;
+            if",
+        nth: None,
+        replace: "            if",
+        bound: 2,
+        fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
+        why: "a chunk with a hole comes back only with the next look",
+    },
+    Mutant {
+        name: "hole_alone_is_something",
+        file: CONSUMER,
+        find: "            if self.limit != self.position {
+                return Ok(());
+            }
+",
+        nth: None,
+        replace: "            if true {
+                return Ok(());
+            }
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "a hole that nothing is left before is read",
+    },
+    Mutant {
+        name: "hole_not_skipped",
+        file: CONSUMER,
+        find: "self.position = self.position.wrapping_add(hole);",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "the next chunk is entered at the hole before it",
+    },
+    Mutant {
+        name: "consumer_forgets_holes",
+        file: CONSUMER,
+        find: "self.holes = self.holes.wrapping_add(hole);",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "holes are counted as items",
+    },
+    Mutant {
+        name: "head_store_relaxed",
+        file: CONSUMER,
+        find: "self.shared.consumer.head.store(self.seq, Ordering::Release);",
+        nth: None,
+        replace: "self.shared.consumer.head.store(self.seq, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
+        why: "a slot is written while its item is being moved out",
+    },
+    Mutant {
+        name: "head_one_late",
+        file: CONSUMER,
+        find: "self.shared.consumer.head.store(self.seq, Ordering::Release);",
+        nth: None,
+        replace: "self.shared.consumer.head.store(self.seq.wrapping_sub(1), Ordering::Release);",
+        bound: 2,
+        fate: KilledBy(&["boundary::the_last_item_of_a_chunk_gives_it_back_at_once"]),
+        why: "a chunk comes back only with the one after it",
+    },
+    Mutant {
+        name: "head_at_entry",
+        file: CONSUMER,
+        find: "        self.seq = self.seq.wrapping_add(1);
+        self.in_chunk = true;
+",
+        nth: None,
+        replace: "        self.seq = self.seq.wrapping_add(1);
+        self.in_chunk = true;
+        self.shared.consumer.head.store(self.seq, Ordering::Release);
+",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
+        why: "a chunk is given back when its first item is looked at",
+    },
+    Mutant {
+        name: "position_told_again",
+        file: CONSUMER,
+        find: "if self.told != self.position {",
+        nth: None,
+        replace: "if true {",
+        bound: 2,
+        fate: Equivalent,
+        why: "the value that is already there is stored once more: time, and nothing else",
+    },
+    Mutant {
+        name: "len_tail_relaxed",
+        file: CONSUMER,
+        find: "        let tail = shared.producer.tail.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "        let tail = shared.producer.tail.load(Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "the tail is seen before the entry of its chunk",
+    },
+    Mutant {
+        name: "len_installed_relaxed",
+        file: CONSUMER,
+        find: "            .installed
+            .load(Ordering::Acquire)",
+        nth: None,
+        replace: "            .installed
+            .load(Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["counts::len_knows_the_hole_before_the_newest_chunk"]),
+        why: "the entry of the last chunk is not seen with its number",
+    },
+    Mutant {
+        name: "len_trusts_the_newest_chunk",
+        file: CONSUMER,
+        find: "while (tail.wrapping_sub(entry.start.load(Ordering::Relaxed)) as isize) < 0 {",
+        nth: None,
+        replace: "while false {",
+        bound: 2,
+        fate: KilledBy(&["counts::len_knows_the_hole_before_the_newest_chunk"]),
+        why: "holes behind the tail that was seen are left out too",
+    },
+    Mutant {
+        name: "len_counts_the_last_hole",
+        file: CONSUMER,
+        find: "        if tail.wrapping_sub(start) == shared.fixed.chunk_len {
+            holes",
+        nth: None,
+        replace: "        if false {
+            holes",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "the hole that the tail stands behind is counted as items",
+    },
+    Mutant {
+        name: "full_installed_relaxed",
+        file: CONSUMER,
+        find: "let installed = shared.producer.installed.load(Ordering::Acquire);",
+        nth: None,
+        replace: "let installed = shared.producer.installed.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["counts::a_ring_that_looks_full_is_full"]),
+        why: "the entry of the last chunk is not seen with its number",
+    },
+    Mutant {
+        name: "full_forgets_the_current_chunk",
+        file: CONSUMER,
+        find: "            self.seq.wrapping_sub(1)
+        } else {",
+        nth: None,
+        replace: "            self.seq
+        } else {",
+        bound: 2,
+        fate: KilledBy(&["counts::a_ring_is_full_also_while_its_oldest_chunk_is_read"]),
+        why: "a chunk that is being read counts as given back",
+    },
+    Mutant {
+        name: "full_with_a_chunk_free",
+        file: CONSUMER,
+        find: "if installed.wrapping_sub(head) < shared.fixed.chunks {",
+        nth: None,
+        replace: "if installed == head {",
+        bound: 2,
+        fate: KilledBy(&["counts::len_counts_every_push_that_is_known"]),
+        why: "full although a chunk is free",
+    },
+    Mutant {
+        name: "full_with_a_slot_free",
+        file: CONSUMER,
+        find: "tail.wrapping_sub(start) == shared.fixed.chunk_len
+    }",
+        nth: None,
+        replace: "tail.wrapping_sub(start) != usize::MAX
+    }",
+        bound: 2,
+        fate: KilledBy(&["counts::a_ring_that_looks_full_is_full", "counts::a_ring_is_full_also_while_its_oldest_chunk_is_read"]),
+        why: "full although the last chunk has room",
+    },
+    Mutant {
+        name: "consumer_is_closed_relaxed",
+        file: CONSUMER,
+        find: "        self.shared.fixed.producer_gone.load(Ordering::Acquire)
+",
+        nth: None,
+        replace: "        self.shared.fixed.producer_gone.load(Ordering::Relaxed)
+",
+        bound: 2,
+        fate: KilledBy(&["ends::what_the_producer_did_before_its_end_is_seen", "ends::a_ring_that_is_closed_and_empty_stays_empty"]),
+        why: "closed and empty although an item is there",
+    },
+    Mutant {
+        name: "position_not_told_at_the_end",
+        file: CONSUMER,
+        find: "        // Where the items begin that are dropped with the ring.
+        self.tell_position();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_was_half_read"]),
+        why: "items that were taken are dropped again with the ring",
+    },
+    Mutant {
+        name: "position_told_after_the_end",
+        file: CONSUMER,
+        find: "        self.tell_position();
+        // Release: pairs with the producer's Acquire load in `is_closed`; what this thread did, and
+        // how far this half came, is seen after that has said yes.
+        self.shared
+            .fixed
+            .consumer_gone
+            .store(true, Ordering::Release);
+",
+        nth: None,
+        replace: "        self.shared
+            .fixed
+            .consumer_gone
+            .store(true, Ordering::Release);
+        self.tell_position();
+",
+        bound: 2,
+        fate: KilledBy(&["ends::what_the_consumer_has_left_is_known_after_its_end"]),
+        why: "the producer counts items as left that the consumer has taken",
+    },
+    Mutant {
+        name: "consumer_gone_store_relaxed",
+        file: CONSUMER,
+        find: ".store(true, Ordering::Release);",
+        nth: None,
+        replace: ".store(true, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["ends::what_the_consumer_did_before_its_end_is_seen"]),
+        why: "the consumer is known to be gone, and what it did is not",
+    },
+    Mutant {
+        name: "consumer_end_not_told",
+        file: CONSUMER,
+        find: ".store(true, Ordering::Release);",
+        nth: None,
+        replace: ".store(false, Ordering::Release);",
+        bound: 2,
+        fate: KilledBy(&["ends::the_producer_hears_of_the_end_at_its_next_chunk"]),
+        why: "the producer fills the ring for nobody",
+    },
+    Mutant {
+        name: "release_keeps_items",
+        file: CONSUMER,
+        find: "        consumer.position = consumer.position.wrapping_add(count);
+        // SAFETY",
+        nth: None,
+        replace: "        // SAFETY",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
+        why: "items are dropped and come again",
+    },
+    Mutant {
+        name: "release_counts_after_the_drops",
+        file: CONSUMER,
+        find: "        consumer.position = consumer.position.wrapping_add(count);
+        // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
+        // and the producer does not get the chunk back before `retire`.
+        unsafe { Slot::drop_range(first, count) };
+",
+        nth: None,
+        replace: "        unsafe { Slot::drop_range(first, count) };
+        consumer.position = consumer.position.wrapping_add(count);
+",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_drop_that_panics_only_delays_the_return_of_its_chunk"]),
+        why: "an item whose drop has panicked is met again",
+    },
+    Mutant {
+        name: "release_leaks",
+        file: CONSUMER,
+        find: "        unsafe { Slot::drop_range(first, count) };
+",
+        nth: None,
+        replace: "        let _ = first;
+",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
+        why: "released items are never dropped",
+    },
+    Mutant {
+        name: "release_keeps_the_chunk",
+        file: CONSUMER,
+        find: "        if consumer.position == consumer.end {
+            consumer.retire();
+        }
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::the_writer_waits_for_the_release"]),
+        why: "a chunk that was released whole comes back only with the next look",
+    },
+    Mutant {
+        name: "retire_before_release",
+        file: CONSUMER,
+        find: "        unsafe { Slot::drop_range(first, count) };
+        if consumer.position == consumer.end {
+            consumer.retire();
+        }
+",
+        nth: None,
+        replace: "        if consumer.position == consumer.end {
+            consumer.retire();
+        }
+        unsafe { Slot::drop_range(first, count) };
+",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::the_writer_waits_for_the_release"]),
+        why: "the producer gets a chunk whose items are still being dropped",
+    },
+];
