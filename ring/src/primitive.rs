@@ -56,7 +56,7 @@ impl<T> Slot<T> {
         #[cfg(not(loom))]
         // SAFETY: the caller has the slot to itself.
         unsafe {
-            (*self.0.get()).write(value);
+            self.0.get().cast::<T>().write(value);
         }
     }
 
@@ -76,7 +76,7 @@ impl<T> Slot<T> {
         #[cfg(not(loom))]
         // SAFETY: the caller says that there is a value, and has the slot to itself.
         unsafe {
-            (*self.0.get()).assume_init_read()
+            self.0.get().cast::<T>().read()
         }
     }
 

@@ -1,6 +1,7 @@
 //! Shapes: which can be had, how a capacity is divided, and chunks too large for a stack.
 
 use chunkring::spsc::bounded;
+use chunkring::spsc::{Consumer, Producer};
 use chunkring::{BuildError, Builder};
 use std::thread;
 
@@ -104,6 +105,32 @@ fn a_chunk_larger_than_the_stack_is_never_on_it() {
                 .unwrap();
             producer.push([1; 4 << 10]).unwrap();
             assert_eq!(consumer.pop().unwrap()[5], 1);
+        }
+    });
+}
+
+#[test]
+fn an_item_of_an_eighth_of_the_stack_goes_in_and_out() {
+    const SIZE: usize = 32 << 10;
+
+    // Moving a value is a copy each time in a debug build, and a frame holds all of its copies; so
+    // each step has a frame of its own.
+    fn put(producer: &mut Producer<[u8; SIZE]>, byte: u8) -> bool {
+        producer.push([byte; SIZE]).is_ok()
+    }
+    fn take(consumer: &mut Consumer<[u8; SIZE]>) -> Option<u8> {
+        consumer.pop().as_ref().map(|item| item[77]).ok()
+    }
+    on_a_small_stack(|| {
+        let (mut producer, mut consumer) = Builder::new(31, 1).spsc().unwrap();
+        for round in 0..3 {
+            for number in 0..31 {
+                assert!(put(&mut producer, round * 31 + number));
+            }
+            assert!(!put(&mut producer, 0));
+            for number in 0..31 {
+                assert_eq!(take(&mut consumer), Some(round * 31 + number));
+            }
         }
     });
 }

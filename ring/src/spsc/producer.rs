@@ -125,23 +125,16 @@ impl<T> Producer<T> {
     pub fn push(&mut self, item: T) -> Result<(), PushError<T>> {
         let position = self.position();
         if position == self.end {
-            return self.push_to_next_chunk(item);
+            // The item stays here meanwhile: a large one is costly to hand down and back.
+            if let Err(refused) = self.next_chunk() {
+                return Err(refused.with(item));
+            }
         }
         // SAFETY: by invariant 1 the current chunk's slots from the tail to its end are empty and
-        // this half's.
+        // this half's. A new chunk begins where the one before it has ended.
         unsafe { (*self.base.wrapping_add(position)).write(item) };
         self.publish(position.wrapping_add(1));
         Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn push_to_next_chunk(&mut self, item: T) -> Result<(), PushError<T>> {
-        match self.next_chunk() {
-            Ok(()) => self.push(item),
-            Err(Refused::Full) => Err(PushError::Full(item)),
-            Err(Refused::Closed) => Err(PushError::Closed(item)),
-        }
     }
 
     /// Reserves `count` slots side by side, to be filled and [committed](Grant::commit) in one go.
@@ -221,6 +214,8 @@ impl<T> Producer<T> {
     }
 
     /// Installs another chunk as the current one, closing the one before it.
+    #[cold]
+    #[inline(never)]
     fn next_chunk(&mut self) -> Result<(), Refused> {
         let shared = &*self.shared;
         // Relaxed: only a hint that the work is in vain; nothing is read because of it.
@@ -427,6 +422,16 @@ impl<T> fmt::Debug for Producer<T> {
 enum Refused {
     Full,
     Closed,
+}
+
+impl Refused {
+    #[cold]
+    fn with<T>(self, item: T) -> PushError<T> {
+        match self {
+            Refused::Full => PushError::Full(item),
+            Refused::Closed => PushError::Closed(item),
+        }
+    }
 }
 
 /// Contiguous slots, reserved and not yet committed; see [`Producer::reserve`].
