@@ -8,6 +8,7 @@ mod error;
 pub mod format;
 mod log;
 mod registry;
+pub mod relay;
 mod shared_buffer;
 mod signals;
 mod sink;
