@@ -1,3 +1,41 @@
-//! The `eventlog` command.
+//! The `eventlog` command. Here the parts meet; each verb has a file of its own.
 
-fn main() {}
+mod args;
+mod check;
+mod gather;
+mod input;
+mod outcome;
+mod replay;
+mod show;
+mod stats;
+mod table;
+mod text;
+mod units;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Verb};
+use outcome::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = match args.verb {
+        Verb::Check(args) => check::run(&args, &mut out),
+        Verb::Show(args) => show::run(&args, &mut out),
+        Verb::Stats(args) => stats::run(&args, &mut out),
+        Verb::Replay(args) => replay::run(&args, &mut out),
+    };
+    match done.and_then(|outcome| out.flush().map(|()| outcome)) {
+        Ok(outcome) => outcome.into(),
+        // Whoever read the output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            outcome::complain("standard output", &error);
+            Outcome::Failed.into()
+        }
+    }
+}

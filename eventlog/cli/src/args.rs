@@ -1,0 +1,154 @@
+//! What can be said on the command line, and the help.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  every log is good
+  1  a log is bad
+  2  usage error, or a file cannot be read or written";
+
+const EXAMPLES: &str = "\
+Examples:
+  eventlog check program.eventlog           is it whole and sound?
+  eventlog show program.eventlog | less     what happened, in order?
+  eventlog stats program.eventlog           how much of what, and where?
+  eventlog replay rts.writes -o rts.eventlog
+
+Exit codes:
+  0  every log is good
+  1  a log is bad
+  2  usage error, or a file cannot be read or written";
+
+/// Checks, shows and summarises the event logs of Haskell programs
+///
+/// A program built by GHC writes such a log when it is run with `+RTS -l`. Logs of GHC 6.12 to 9.12
+/// are read.
+#[derive(Parser, Debug)]
+#[command(name = "eventlog", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    Check(CheckArgs),
+    Show(ShowArgs),
+    Stats(StatsArgs),
+    Replay(ReplayArgs),
+}
+
+/// Check that logs are whole and that every event can be read
+///
+/// Prints one line for each file: "FILE: ok, ..." or "FILE: byte OFFSET: REASON" with the first
+/// fault. The framing must be without fault from the header to the end marker, with nothing behind
+/// it, and the payload of every event must be that of its type. Events are counted with their
+/// block markers, which are events too.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = concat_help("\
+Examples:
+  eventlog check program.eventlog
+  eventlog check *.eventlog && echo all good
+  ssh host cat program.eventlog | eventlog check -
+"))]
+pub(crate) struct CheckArgs {
+    /// Logs; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+}
+
+/// Print the events of a log, one a line
+///
+/// A line is the time in seconds since the program's start, the capability ("-" for none), and the
+/// event. Block markers are left out. Sorting takes about as much memory as the log is long;
+/// events of the same time stay in the order of the log. Of a log that is bad, what comes before
+/// the fault is shown, then the fault is told.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = concat_help("\
+Examples:
+  eventlog show program.eventlog
+  eventlog show --cap 0 --limit 20 program.eventlog
+  eventlog show --unsorted - < program.eventlog | grep 'user message'
+"))]
+pub(crate) struct ShowArgs {
+    /// The log; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Keep the order of the log, in which capabilities take turns, and print while reading
+    #[arg(long)]
+    pub(crate) unsorted: bool,
+    /// Show this capability's events only; "none" for events that belong to none
+    #[arg(long, value_name = "N", value_parser = parse_cap)]
+    pub(crate) cap: Option<Cap>,
+    /// Show the first N events only
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+/// A capability, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cap(pub(crate) Option<u16>);
+
+fn parse_cap(text: &str) -> Result<Cap, String> {
+    match text {
+        "none" | "-" => Ok(Cap(None)),
+        _ => match text.parse::<u16>() {
+            Ok(number) if number < u16::MAX => Ok(Cap(Some(number))),
+            _ => Err("a capability is a number from 0 to 65534, or \"none\"".to_owned()),
+        },
+    }
+}
+
+/// Summarise logs: events and bytes by capability and by type, times, and what program it was
+///
+/// Of a log that is bad, what comes before the fault is summarised, then the fault is told. Logs are
+/// streamed, so they may be of any length.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = concat_help("\
+With --json there is one object a line for each file. Times are in nanoseconds since the program's \
+start. Block markers are counted in events, counts and names, not in events_per_cap. Keys are \
+capabilities (\"none\" for none, 65535 in blocks_per_cap), or numbers or names of event types.
+
+Examples:
+  eventlog stats program.eventlog
+  eventlog stats --json *.eventlog | jq -r 'select(.ok | not) | .file'
+"))]
+pub(crate) struct StatsArgs {
+    /// Logs; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Print JSON, one object a line for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a log of the recorded writes of a run-time system
+///
+/// WRITES holds what GHC's run-time system handed to its event log writer, call by call: for each
+/// write its length, four bytes big-endian, and its bytes. Headers that come again, end markers
+/// before the end and events that have lost their block marker are mended; writes that do not parse
+/// are left out. Tells what was done, and whether the log that came out is good.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog replay rts.writes -o rts.eventlog
+
+Exit codes:
+  0  the log is good and nothing was left out
+  1  something was left out, or WRITES is cut or no capture
+  2  usage error, or a file cannot be read or written")]
+pub(crate) struct ReplayArgs {
+    /// The recorded writes
+    #[arg(value_name = "WRITES")]
+    pub(crate) writes: PathBuf,
+    /// Where the log goes; a file that is there is replaced
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+fn concat_help(text: &str) -> String {
+    format!("{text}\n{EXIT_CODES}")
+}

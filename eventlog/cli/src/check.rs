@@ -1,0 +1,53 @@
+//! `eventlog check`: one line a log.
+
+use std::io::{self, Write};
+
+use crate::args::CheckArgs;
+use crate::gather::{Bad, Summary};
+use crate::input;
+use crate::outcome::{Outcome, complain};
+use crate::units::{counted, duration};
+
+pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> io::Result<Outcome> {
+    let mut outcome = Outcome::Good;
+    for file in &args.files {
+        outcome = outcome.max(check(file, out)?);
+    }
+    Ok(outcome)
+}
+
+/// Prints the line of one file.
+pub(crate) fn check(file: &str, out: &mut dyn Write) -> io::Result<Outcome> {
+    let summary = match input::open(file) {
+        Ok(mut input) => Summary::of(&mut *input),
+        Err(error) => {
+            complain(file, &error);
+            return Ok(Outcome::Failed);
+        }
+    };
+    match &summary.fault {
+        None => {
+            writeln!(out, "{file}: ok, {}", describe(&summary))?;
+            Ok(Outcome::Good)
+        }
+        Some(Bad::Log(reason)) => {
+            writeln!(out, "{file}: {reason}")?;
+            Ok(Outcome::Bad)
+        }
+        Some(Bad::Io(error)) => {
+            complain(file, error);
+            Ok(Outcome::Failed)
+        }
+    }
+}
+
+fn describe(summary: &Summary) -> String {
+    let caps = summary.caps.keys().flatten().count() as u64;
+    let mut parts = vec![
+        format!("{} events in {} blocks", summary.events, summary.blocks),
+        counted(caps, "capability", "capabilities"),
+        duration(summary.duration()),
+    ];
+    parts.extend(summary.rts.clone());
+    parts.join(", ")
+}

@@ -1,0 +1,74 @@
+//! Logs as streams: files or standard input, read piece by piece.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::ops::ControlFlow;
+
+use ghc_eventlog::format::{DecodeError, DecodeErrorKind, Decoder, Record};
+
+const PIECE: usize = 1 << 18;
+
+/// Why a log could not be read to its end.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The log is bad.
+    Log(DecodeError),
+    /// The file cannot be read.
+    Io(io::Error),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(DecodeError {
+                offset: 0,
+                kind: DecodeErrorKind::Truncated { partial: 0 },
+            }) => f.write_str("byte 0: the file is empty"),
+            Self::Log(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The file of that name; standard input for "-".
+pub(crate) fn open(name: &str) -> io::Result<Box<dyn Read>> {
+    if name == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    Ok(Box::new(File::open(name)?))
+}
+
+/// Gives every record of a log, with the offset of the first byte after it, to `visit`, which may
+/// end the reading.
+pub(crate) fn read(
+    input: &mut dyn Read,
+    mut visit: impl FnMut(Record<'_>, u64) -> ControlFlow<()>,
+) -> Result<(), Fault> {
+    let mut decoder = Decoder::new();
+    let mut buffer = vec![0; PIECE];
+    let mut start = 0;
+    loop {
+        let len = fill(input, &mut buffer).map_err(Fault::Io)?;
+        if len == 0 {
+            return decoder.finish().map_err(Fault::Log);
+        }
+        let mut rest = &buffer[..len];
+        while let Some(record) = decoder.next(&mut rest).map_err(Fault::Log)? {
+            if visit(record, start + (len - rest.len()) as u64).is_break() {
+                return Ok(());
+            }
+        }
+        start += len as u64;
+    }
+}
+
+/// Reads once, whatever signals come.
+fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `eventlog replay`: recorded writes in, one log out.
+
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::Path;
+
+use ghc_eventlog::relay::{
+    CaptureError, CaptureErrorKind, CaptureReader, Mends, Relay, Statistics, WriteError,
+};
+
+use crate::args::ReplayArgs;
+use crate::check;
+use crate::outcome::{Outcome, complain};
+use crate::units::{counted, size};
+
+pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome> {
+    let writes = args.writes.display().to_string();
+    let output = args.output.display().to_string();
+    let failed = |file: &str, reason: &dyn Display| {
+        complain(file, reason);
+        Ok(Outcome::Failed)
+    };
+
+    let input = match File::open(&args.writes) {
+        Ok(input) => input,
+        Err(error) => return failed(&writes, &error),
+    };
+    match same_file(&args.writes, &args.output) {
+        Ok(false) => {}
+        Ok(true) => return failed(&output, &"the log would overwrite the recorded writes"),
+        Err(error) => return failed(&output, &error),
+    }
+    let mut capture = CaptureReader::new(BufReader::new(input));
+    // What is no capture at all must not cost a log that is there.
+    let first = match capture.next_write() {
+        Ok(Some(write)) => write.to_vec(),
+        Ok(None) => {
+            complain(&writes, &"no writes in it");
+            return Ok(Outcome::Bad);
+        }
+        Err(error) => return Ok(told(&writes, &error)),
+    };
+    let sink = match File::create(&args.output) {
+        Ok(sink) => sink,
+        Err(error) => return failed(&output, &error),
+    };
+    let mut relay = match Relay::builder().start(sink) {
+        Ok(relay) => relay,
+        Err(error) => return failed(&output, &error),
+    };
+
+    let mut outcome = Outcome::Good;
+    let mut offset = 0;
+    let mut write = Some(&first[..]);
+    while let Some(bytes) = write {
+        match relay.write(bytes) {
+            Ok(()) => {}
+            Err(WriteError::SetAside(aside)) => {
+                complain(&writes, &format!("byte {offset}: {aside}"));
+                outcome = outcome.max(Outcome::Bad);
+            }
+            Err(WriteError::Sink(_)) => break,
+        }
+        offset = capture.offset();
+        write = match capture.next_write() {
+            Ok(write) => write,
+            Err(error) => {
+                outcome = outcome.max(told(&writes, &error));
+                None
+            }
+        };
+    }
+    let statistics = match relay.finish() {
+        Ok(statistics) => statistics,
+        Err(error) => return failed(&output, error.error.io()),
+    };
+    report(&writes, &statistics, out)?;
+    if statistics.bytes_written == 0 {
+        complain(&output, &"no log: no header came");
+        return Ok(outcome.max(Outcome::Bad));
+    }
+    Ok(outcome.max(check::check(&output, out)?))
+}
+
+/// Tells a fault of the capture.
+fn told(writes: &str, error: &CaptureError) -> Outcome {
+    match &error.kind {
+        CaptureErrorKind::Io(error) => {
+            complain(writes, error);
+            Outcome::Failed
+        }
+        _ => {
+            complain(writes, error);
+            Outcome::Bad
+        }
+    }
+}
+
+fn report(writes: &str, statistics: &Statistics, out: &mut dyn Write) -> io::Result<()> {
+    let Mends {
+        writes: count,
+        bytes,
+        stray_markers,
+        repeated_headers,
+        early_end_markers,
+        end_markers_cut,
+        markers_added,
+        markers_without_cap,
+        writes_set_aside,
+        bytes_set_aside,
+        ..
+    } = statistics.mends;
+    let count = counted(count, "write", "writes");
+    writeln!(out, "{writes}: {count}, {}", size(bytes))?;
+    let added = match markers_without_cap {
+        0 => "put before events that had none".to_owned(),
+        some => format!("put before events that had none, {some} of them for no capability"),
+    };
+    let mends = [
+        (
+            stray_markers,
+            "stray block marker",
+            "dropped before a header",
+        ),
+        (repeated_headers, "repeated header", "dropped"),
+        (early_end_markers, "early end marker", "dropped"),
+        (end_markers_cut, "end marker", "cut out of a block"),
+        (markers_added, "block marker", &added),
+    ];
+    let mut all_sound = true;
+    for (count, what, how) in mends {
+        if count > 0 {
+            let count = counted(count, what, &format!("{what}s"));
+            writeln!(out, "  mended: {count} {how}")?;
+            all_sound = false;
+        }
+    }
+    if writes_set_aside > 0 {
+        let count = counted(writes_set_aside, "write", "writes");
+        writeln!(out, "  set aside: {count}, {}", size(bytes_set_aside))?;
+    } else if all_sound {
+        writeln!(out, "  nothing to mend")?;
+    }
+    Ok(())
+}
+
+/// Whether both names lead to one file, by whatever way. What is not there is no file.
+fn same_file(input: &Path, output: &Path) -> io::Result<bool> {
+    let there = match fs::metadata(output) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    Ok(same_place(&fs::metadata(input)?, &there)
+        || fs::canonicalize(input)? == fs::canonicalize(output)?)
+}
+
+#[cfg(unix)]
+fn same_place(a: &fs::Metadata, b: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn same_place(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    false
+}

@@ -1,0 +1,43 @@
+//! The help says what one needs to know.
+
+mod support;
+
+use support::run;
+
+#[test]
+fn every_verb_has_help_with_examples_and_exit_codes() {
+    for verb in ["check", "show", "stats", "replay"] {
+        let ran = run([verb, "--help"]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let example = format!("Examples:\n  eventlog {verb} ");
+        for wanted in [example.as_str(), "Exit codes:\n  0  ", "  1  ", "  2  "] {
+            assert!(ran.out.contains(wanted), "{wanted:?} in the help of {verb}");
+        }
+        assert!(
+            ran.out.lines().all(|line| line.chars().count() <= 100),
+            "{verb}"
+        );
+    }
+    let ran = run(["--help"]);
+    assert_eq!(ran.code, 0);
+    for verb in ["check", "show", "stats", "replay", "Exit codes:"] {
+        assert!(ran.out.contains(verb));
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_with_code_2() {
+    for args in [
+        vec![],
+        vec!["check"],
+        vec!["stats", "--json"],
+        vec!["show", "a", "b"],
+        vec!["show", "--limit", "many", "a"],
+        vec!["replay", "a"],
+        vec!["frobnicate"],
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+        assert!(!ran.err.is_empty());
+    }
+}

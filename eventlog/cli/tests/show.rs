@@ -1,0 +1,144 @@
+//! `eventlog show`: what happened, in words and in order.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use support::{LOGS, command, expected, log, run};
+
+fn show(args: &[&str], name: &str) -> Vec<String> {
+    let file = log(name);
+    let args = ["show"].iter().chain(args).copied();
+    let ran = run(args.chain([file.to_str().unwrap()]));
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    ran.out.lines().map(str::to_owned).collect()
+}
+
+fn time(line: &str) -> u64 {
+    let (seconds, rest) = line.trim_start().split_once('.').unwrap();
+    let nanos = &rest[..9];
+    seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap()
+}
+
+#[test]
+fn events_are_told_in_words() {
+    let lines = show(&[], "threads-N2");
+    for wanted in [
+        "   0.000217814  cap -    create capability set 0 (process)",
+        "   0.000273798  cap -    process id of 0: 11274",
+    ] {
+        assert!(lines.iter().any(|line| line == wanted), "{wanted}");
+    }
+    let texts: Vec<&str> = lines.iter().map(|line| &line[25..]).collect();
+    for wanted in [
+        "run thread 5",
+        "label thread 4: TimerManager",
+        "run-time system of 0: GHC-9.0.2 rts_thr_l",
+        "GC starts",
+    ] {
+        assert!(texts.contains(&wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn every_event_has_a_line_and_is_sorted_by_time() {
+    let expected = expected();
+    for name in LOGS {
+        let of = &expected["logs"][format!("{name}.eventlog")];
+        let events = of["events"].as_u64().unwrap() - of["blocks"].as_u64().unwrap();
+        let lines = show(&[], name);
+        assert_eq!(lines.len() as u64, events, "{name}");
+        assert!(lines.is_sorted_by_key(|line| time(line)), "{name}");
+        assert!(!lines.iter().any(|line| line.contains("unreadable")));
+
+        let mut unsorted = show(&["--unsorted"], name);
+        assert_eq!(unsorted.len(), lines.len());
+        // Stable: sorting what is not sorted gives the same.
+        unsorted.sort_by_key(|line| time(line));
+        assert_eq!(unsorted, lines);
+    }
+}
+
+#[test]
+fn a_capability_and_a_number_of_lines_can_be_chosen() {
+    let all = show(&[], "threads-N2");
+    let mut sum = 0;
+    for (arg, column) in [("0", "cap 0 "), ("1", "cap 1 "), ("none", "cap - ")] {
+        let some = show(&["--cap", arg], "threads-N2");
+        assert!(some.iter().all(|line| line.contains(column)));
+        sum += some.len();
+    }
+    assert_eq!(sum, all.len());
+    assert_eq!(show(&["--limit", "5"], "threads-N2"), all[..5]);
+    assert!(show(&["--limit", "0"], "threads-N2").is_empty());
+    let unsorted = show(&["--unsorted"], "threads-N2");
+    assert_eq!(
+        show(&["--unsorted", "--limit", "7"], "threads-N2"),
+        unsorted[..7]
+    );
+    assert_eq!(run(["show", "--cap", "65535", "some.eventlog"]).code, 2);
+}
+
+#[test]
+fn of_a_bad_log_what_is_before_the_fault_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.eventlog");
+    let whole = fs::read(log("user-only")).unwrap();
+    fs::write(&path, &whole[..whole.len() - 2]).unwrap();
+    let file = path.to_str().unwrap();
+    for args in [vec!["show", file], vec!["show", "--unsorted", file]] {
+        let ran = run(args);
+        assert_eq!(ran.code, 1);
+        assert_eq!(ran.out.lines().count(), 106);
+        let reason = "the log ends without an end marker";
+        let wanted = format!("eventlog: {file}: byte {}: {reason}\n", whole.len() - 2);
+        assert_eq!(ran.err, wanted);
+    }
+}
+
+#[test]
+fn an_event_that_cannot_be_read_is_shown_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wrong.eventlog");
+    let mut wrong = fs::read(log("user-only")).unwrap();
+    wrong[2712 + 12] = 0xff;
+    fs::write(&path, &wrong).unwrap();
+    let ran = run(["show", path.to_str().unwrap()]);
+    assert_eq!(ran.code, 1);
+    let line = ran
+        .out
+        .lines()
+        .find(|line| line.contains("unreadable"))
+        .unwrap();
+    let text = "[58] User marker: unreadable: text is not utf-8 at byte 0 of the payload";
+    assert!(line.ends_with(text), "{line}");
+    assert_eq!(ran.out.lines().count(), 106);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    for args in [vec!["show"], vec!["show", "--unsorted"]] {
+        let file = log("multiblock");
+        let mut child = command(args.into_iter().chain([file.to_str().unwrap()]))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    }
+}
+
+#[test]
+fn a_missing_file_is_told() {
+    let ran = run(["show", "/nonexistent/log"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.starts_with("eventlog: /nonexistent/log: "));
+}
