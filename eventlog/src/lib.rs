@@ -1,4 +1,88 @@
-//! GHC event logs.
+//! Writes and reads event logs in the format of GHC's run-time system, from and for Rust programs.
+//!
+//! An event log is a file of small time-stamped records: a thread started, ran, stopped, said
+//! something. Haskell programs have written such logs for many years, and there are tools to look at
+//! them, [ThreadScope](https://wiki.haskell.org/ThreadScope) first of all. This crate gives a Rust
+//! program the same: threads log into buffers of their own, without a lock, and a collector thread
+//! makes a log of it.
+//!
+//! # Writing
+//!
+//! ```
+//! use ghc_eventlog::EventLog;
+//! use ghc_eventlog::format::{Event, StopStatus, ThreadId};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("my.eventlog");
+//! let log = EventLog::builder().file(&path)?;
+//! std::thread::scope(|scope| {
+//!     for number in 1..=2 {
+//!         let mut capability = log.capability().unwrap();
+//!         scope.spawn(move || {
+//!             let thread = ThreadId(number);
+//!             capability.emit(&Event::CreateThread { thread });
+//!             capability.emit(&Event::RunThread { thread });
+//!             capability.message("working");
+//!             let status = StopStatus::Finished;
+//!             capability.emit(&Event::StopThread { thread, status, info: 0 });
+//!         });
+//!     }
+//! });
+//! let statistics = log.stop()?;
+//! assert_eq!(statistics.capabilities[0].events, 4);
+//! assert_eq!(statistics.lost().total(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`EventLog`] is the log, [`Capability`] is what one thread writes with. Data goes one way:
+//!
+//! ```text
+//! emit ──> the capability's buffer ──┐
+//! emit ──> the capability's buffer ──┼──> collector ──> blocks ──> sink (a file, any `Write`)
+//! emit ──> the shared buffer ────────┘
+//! ```
+//!
+//! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, one
+//! release store. No lock, no allocation, no I/O, and never a wait; now and then a wake-up of the
+//! collector, which is a system call where the collector sleeps. (Events of the *shared* buffer,
+//! which belong to no capability, take a lock.)
+//!
+//! **What can be lost.** A buffer that is full refuses the event; an event that is emitted after the
+//! log was stopped is refused; a sink that will not take the last blocks leaves them undelivered.
+//! All of it is counted, by buffer and cause, in [`Statistics`]. Nothing else is lost while the
+//! process lives; one that ends without stopping its log loses what the collector has not written
+//! yet.
+//!
+//! **Memory.** Each buffer is allocated when its capability is made
+//! ([512 KiB](Builder::buffer_size)), and freed when the capability is gone and its last event has
+//! been written. A sink that refuses a block makes the collector keep a copy of that block.
+//!
+//! **Order.** The events of a capability are in the log in the order in which they were emitted, and
+//! their time stamps never decrease. Blocks of different capabilities alternate; readers sort by
+//! time.
+//!
+//! # Reading
+//!
+//! [`format::Decoder`] reads logs of GHC 6.12 to 9.12 and of this crate, in pieces of any size:
+//!
+//! ```
+//! use ghc_eventlog::format::{Decoded, Decoder, Event, Record};
+//!
+//! fn messages(mut log: &[u8]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+//!     let mut decoder = Decoder::new();
+//!     let mut found = Vec::new();
+//!     while let Some(record) = decoder.next(&mut log)? {
+//!         if let Record::Event(event) = record {
+//!             if let Decoded::Known(Event::UserMessage { text }) = event.decode()? {
+//!                 found.push(text.to_owned());
+//!             }
+//!         }
+//!     }
+//!     decoder.finish()?;
+//!     Ok(found)
+//! }
+//! # assert!(messages(b"no log").is_err());
+//! ```
 
 mod buffer;
 mod capability;
