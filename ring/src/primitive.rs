@@ -105,10 +105,13 @@ impl<T> Slot<T> {
             return;
         }
         #[cfg(loom)]
-        for index in 0..count {
-            // SAFETY: the caller says that the slots from `first` on hold values.
-            drop(unsafe { (*first.add(index)).read() });
-        }
+        drop(
+            // A vector, since its drop goes on after a panic as that of a slice does.
+            (0..count)
+                // SAFETY: the caller says that the slots from `first` on hold values.
+                .map(|index| unsafe { (*first.add(index)).read() })
+                .collect::<::alloc::vec::Vec<T>>(),
+        );
         #[cfg(not(loom))]
         // SAFETY: a slot is laid out as the value it holds, and the caller has the slots to itself.
         unsafe {
