@@ -109,6 +109,10 @@ impl<T> Consumer<T> {
         if self.position == self.limit {
             self.refill()?;
         }
+        debug_assert!(
+            self.end.wrapping_sub(self.position).wrapping_sub(1) < self.shared.fixed.chunk_len,
+            "the slot lies in the current chunk"
+        );
         // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
         // 1), and this one counts as moved once the position has passed it.
         let item = unsafe { (*self.base.wrapping_add(self.position)).read() };

@@ -52,6 +52,11 @@ impl<T> Drop for Joint<T> {
         if !one_gone.swap(true, Ordering::AcqRel) {
             return;
         }
+        debug_assert!(
+            self.fixed.producer_gone.load(Ordering::Relaxed)
+                && self.fixed.consumer_gone.load(Ordering::Relaxed),
+            "what a half still uses is not freed"
+        );
         // Freed also where dropping an item panics.
         let _memory = Memory(self.block);
         // SAFETY: the other owner is gone, so nothing uses the block any more, and it is dropped

@@ -130,6 +130,10 @@ impl<T> Producer<T> {
                 return Err(refused.with(item));
             }
         }
+        debug_assert!(
+            self.end.wrapping_sub(position).wrapping_sub(1) < self.shared.fixed.chunk_len,
+            "the slot lies in the current chunk"
+        );
         // SAFETY: by invariant 1 the current chunk's slots from the tail to its end are empty and
         // this half's. A new chunk begins where the one before it has ended.
         unsafe { (*self.base.wrapping_add(position)).write(item) };
@@ -167,6 +171,10 @@ impl<T> Producer<T> {
         if self.end.wrapping_sub(self.position()) < count {
             self.make_room(count)?;
         }
+        debug_assert!(
+            (count..=self.shared.fixed.chunk_len).contains(&self.end.wrapping_sub(self.position())),
+            "the slots lie in the current chunk"
+        );
         Ok(Grant {
             len: count,
             filled: 0,
