@@ -112,6 +112,29 @@ fn the_producer_hears_of_the_end_at_its_next_chunk() {
 }
 
 #[test]
+fn a_reservation_for_nobody_leaves_the_rest_of_its_chunk() {
+    model(
+        "a_reservation_for_nobody_leaves_the_rest_of_its_chunk",
+        2,
+        || {
+            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            producer.push(Tracked::new(0)).unwrap();
+            let receiver = thread::spawn(move || drop(consumer));
+            let refused = producer.reserve(2).err();
+            receiver.join().unwrap();
+            match refused {
+                // The chunk was closed early, and the next one is the current one.
+                None => assert_eq!(in_order::push(&mut producer, 1, 3), 2),
+                Some(refused) => {
+                    assert!(refused.is_closed());
+                    assert_eq!(in_order::push(&mut producer, 1, 2), 1);
+                }
+            }
+        },
+    );
+}
+
+#[test]
 fn what_the_consumer_has_left_is_known_after_its_end() {
     model(
         "what_the_consumer_has_left_is_known_after_its_end",
@@ -125,6 +148,25 @@ fn what_the_consumer_has_left_is_known_after_its_end() {
             }
             receiver.join().unwrap();
             assert_eq!(producer.len(), 2);
+        },
+    );
+}
+
+#[test]
+fn what_the_consumer_has_left_is_known_after_a_refusal() {
+    model(
+        "what_the_consumer_has_left_is_known_after_a_refusal",
+        5,
+        || {
+            let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
+            assert_eq!(in_order::push(&mut producer, 0, 2), 2);
+            let receiver = thread::spawn(move || drop(consumer.pop().unwrap()));
+            let refused = producer.push(Tracked::new(2)).unwrap_err();
+            if refused.is_closed() {
+                assert_eq!(producer.len(), 1);
+            }
+            receiver.join().unwrap();
+            assert_eq!(producer.len(), 1);
         },
     );
 }

@@ -383,8 +383,8 @@ impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
         // Where the items begin that are dropped with the ring.
         self.tell_position();
-        // Release: pairs with the producer's Acquire load in `is_closed`; what this thread did, and
-        // how far this half came, is seen after that has said yes.
+        // Release: pairs with the producer's Acquire loads; what this thread did, and how far this
+        // half came, is seen by a producer that knows of the end.
         self.shared
             .fixed
             .consumer_gone

@@ -226,8 +226,9 @@ impl<T> Producer<T> {
     #[inline(never)]
     fn next_chunk(&mut self) -> Result<(), Refused> {
         let shared = &*self.shared;
-        // Relaxed: only a hint that the work is in vain; nothing is read because of it.
-        if shared.fixed.consumer_gone.load(Ordering::Relaxed) {
+        // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
+        // as `is_closed` does.
+        if shared.fixed.consumer_gone.load(Ordering::Acquire) {
             return Err(Refused::Closed);
         }
         let reclaimed = load_own(&shared.producer.reclaimed);
