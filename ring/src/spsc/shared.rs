@@ -32,11 +32,17 @@
 //! | word | writer | pairs |
 //! |---|---|---|
 //! | `tail` | producer | its Release store with the consumer's Acquire load: items, entries and `used` are seen |
-//! | `head` | consumer | its Release store with the producer's Acquire load: the consumer has done with the chunk |
+//! | `head` | consumer | its Release store with the producer's Acquire loads: the consumer has done with the chunk, and `read` is not behind the next one's start |
 //! | `installed` | producer | its Release store with the Acquire load of the consumer's `len` and `is_full`: entries are seen |
-//! | `producer_gone` | producer | its Release store with the consumer's Acquire load: the last tail is seen |
-//! | `consumer_gone` | consumer | advisory; nothing is read on the strength of it |
-//! | `read`, `reclaimed` | one half | advisory while both live; the last half to end has acquired them |
+//! | `producer_gone` | producer | its Release store with the consumer's Acquire loads: the last tail is seen |
+//! | `consumer_gone` | consumer | its Release store with the producer's Acquire loads: the last `read` is seen |
+//! | `read` | consumer | none of its own: it is seen with `head` and `consumer_gone`, and may be newer |
+//! | `reclaimed` | producer | none: the consumer never looks at it |
+//! | an entry's words | producer | none of their own: they are seen with `tail` and `installed` |
+//!
+//! Either half may end last and then looks at all of them; what the other half did comes before that
+//! by the swap in [`Joint`](super::joint::Joint). Where a half only counts (`free_slots`, the tail in
+//! the consumer's `is_full`) it loads Relaxed, since nothing is accessed on the strength of the count.
 
 use crate::chunk;
 use crate::error::BuildError;
@@ -73,7 +79,7 @@ pub(super) struct ProducerWords {
 pub(super) struct ConsumerWords {
     /// Sequence number of the oldest chunk that is not idle.
     pub(super) head: AtomicUsize,
-    /// The consumer's position when it last found nothing to take or gave a chunk back.
+    /// The consumer's position when it last found nothing to take, gave a chunk back, or ended.
     pub(super) read: AtomicUsize,
 }
 
