@@ -9,6 +9,7 @@ use chunkring::Builder;
 use in_order::Inbox;
 use loom::thread;
 use loom_tests::{Tracked, model};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The producer puts records in and goes; the consumer takes up to `takes` items and goes.
 fn go_at_any_time(ring: &Builder, lengths: &[usize], takes: usize) {
@@ -117,4 +118,41 @@ fn a_forgotten_grant_leaves_the_ring_in_order() {
         drop(producer);
         assert!(consumer.pop().unwrap_err().is_closed());
     });
+}
+
+/// Its drop ends in a panic, which no hook reports, where it says so.
+struct Unwinds(
+    bool,
+    #[expect(dead_code, reason = "held for its drop")] Tracked,
+);
+
+impl Drop for Unwinds {
+    fn drop(&mut self) {
+        if self.0 {
+            resume_unwind(Box::new("dropped"));
+        }
+    }
+}
+
+#[test]
+fn a_drop_that_panics_at_the_end_leaks_nothing_else() {
+    model(
+        "a_drop_that_panics_at_the_end_leaks_nothing_else",
+        3,
+        || {
+            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            for number in 0..3 {
+                let item = Unwinds(number == 0, Tracked::new(number));
+                assert!(producer.push(item).is_ok());
+            }
+            let sender =
+                thread::spawn(move || catch_unwind(AssertUnwindSafe(|| drop(producer))).is_err());
+            let here = catch_unwind(AssertUnwindSafe(|| drop(consumer))).is_err();
+            assert_ne!(
+                here,
+                sender.join().unwrap(),
+                "only the half that goes last drops items"
+            );
+        },
+    );
 }

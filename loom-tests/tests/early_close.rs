@@ -113,6 +113,26 @@ fn the_last_item_before_a_known_hole_gives_the_chunk_back_at_once() {
 }
 
 #[test]
+fn a_release_before_a_known_hole_gives_the_chunk_back_at_once() {
+    model(
+        "a_release_before_a_known_hole_gives_the_chunk_back_at_once",
+        3,
+        || {
+            let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
+            producer.push(Tracked::new(0)).unwrap();
+            assert_eq!(producer.reserve(2).unwrap_err(), ReserveError::Full);
+            let receiver = thread::spawn(move || {
+                consumer.read().unwrap().release_all();
+                consumer
+            });
+            let early = in_order::record(&mut producer, 1, 2);
+            let _consumer = receiver.join().unwrap();
+            assert!(early || in_order::record(&mut producer, 1, 2));
+        },
+    );
+}
+
+#[test]
 fn a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones() {
     model(
         "a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones",
@@ -121,6 +141,10 @@ fn a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones() {
             let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
             let sender = thread::spawn(move || {
                 assert_eq!(in_order::push(&mut producer, 0, 3), 3);
+                assert!(
+                    producer.reserve(3).is_err(),
+                    "no chunk is as long, however many are free"
+                );
                 if in_order::record(&mut producer, 3, 2) {
                     return 5;
                 }
