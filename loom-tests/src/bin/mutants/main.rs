@@ -33,6 +33,17 @@ pub(crate) struct Mutant {
     why: &'static str,
 }
 
+impl Mutant {
+    /// Whether an atomic access loses its ordering, or is lost altogether.
+    fn weakens_an_ordering(&self) -> bool {
+        let ordered = |text: &str| {
+            ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel"]
+                .map(|o| text.matches(o).count())
+        };
+        ordered(self.find) != ordered(self.replace)
+    }
+}
+
 /// What must come of a mutant.
 #[derive(Debug)]
 #[allow(dead_code, reason = "the table may need only some of them")]
@@ -141,7 +152,7 @@ fn judge(chosen: &[&Mutant], limit: Duration, budget: Option<Duration>) -> Resul
     let lab = Lab::new(limit).map_err(|e| format!("the copy of the sources failed: {e}"))?;
     lab.check_models(chosen)?;
     let mut report = Vec::new();
-    for m in chosen {
+    for m in in_running_order(chosen) {
         let begun = Instant::now();
         let verdict =
             if budget.is_some_and(|b| start.elapsed() > b) && matches!(m.fate, Fate::KilledBy(_)) {
@@ -173,6 +184,22 @@ fn judge(chosen: &[&Mutant], limit: Duration, budget: Option<Duration>) -> Resul
         start.elapsed().as_secs_f64(),
     );
     Ok(report.iter().all(|(_, v)| v.is_good()))
+}
+
+/// The order that a budget cuts off least badly: one mutant of each file, then every weakened
+/// ordering, then the others, by turns from all files.
+fn in_running_order<'a>(chosen: &[&'a Mutant]) -> Vec<&'a Mutant> {
+    let mut seen = BTreeMap::new();
+    let mut order: Vec<_> = chosen
+        .iter()
+        .map(|&m| {
+            let turn: &mut usize = seen.entry(m.file).or_default();
+            *turn += 1;
+            (*turn != 1, !m.weakens_an_ordering(), *turn, m)
+        })
+        .collect();
+    order.sort_by_key(|&(later, sound, turn, _)| (later, sound, turn));
+    order.into_iter().map(|(.., m)| m).collect()
 }
 
 /// A copy of the sources that may be damaged, with a target directory that all mutants share.
@@ -307,6 +334,11 @@ impl Lab {
             .current_dir(&self.sources)
             .env("RUSTFLAGS", "--cfg loom")
             .env("CARGO_TARGET_DIR", &self.target)
+            // Almost all of the time goes into builds: models that run for a moment are not worth
+            // more optimisation, and a damaged place leaves most of its crate as it was.
+            .env("CARGO_PROFILE_LOOM_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_LOOM_DEBUG", "0")
+            .env("CARGO_PROFILE_LOOM_INCREMENTAL", "true")
             .env("CARGO_TERM_COLOR", "never")
             .stdin(Stdio::null());
         let output = cargo
@@ -589,6 +621,25 @@ mod tests {
             only_these_members(manifest, &["b", "c"]),
             "[workspace]\nmembers = [\"b\", \"c\"]\nexclude = [\"x\"]\n"
         );
+    }
+
+    #[test]
+    fn a_budget_covers_files_and_orderings_first() {
+        let all = [
+            ("a1", "a", ""),
+            ("a2", "a", ""),
+            ("a3", "a", "x.load(Ordering::Acquire)"),
+            ("b1", "b", ""),
+            ("b2", "b", ""),
+        ]
+        .map(|(name, file, find)| Mutant {
+            name,
+            file,
+            ..mutant(find, None)
+        });
+        let order = in_running_order(&all.iter().collect::<Vec<_>>());
+        let names: Vec<_> = order.iter().map(|m| m.name).collect();
+        assert_eq!(names, ["a1", "b1", "a3", "a2", "b2"]);
     }
 
     #[test]
