@@ -4,12 +4,136 @@
 use crate::Fate::{Equivalent, KilledBy};
 use crate::Mutant;
 
+const JOINT: &str = "ring/src/spsc/joint.rs";
 const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
 
 /// In the order of the sources, so that a missing one shows.
 pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "last_owner_does_not_release",
+        file: JOINT,
+        find: "one_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "one_gone.swap(true, Ordering::Acquire)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "the memory is freed without knowing what the other half did last",
+    },
+    Mutant {
+        name: "last_owner_does_not_acquire",
+        file: JOINT,
+        find: "one_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "one_gone.swap(true, Ordering::Release)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "last_owner_relaxed",
+        file: JOINT,
+        find: "one_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "one_gone.swap(true, Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "last_owner_load_then_store",
+        file: JOINT,
+        find: "one_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "{ let last = one_gone.load(Ordering::Acquire); one_gone.store(true, Ordering::Release); last }",
+        bound: 2,
+        fate: KilledBy(&["drops::both_go_at_once"]),
+        why: "two halves that go at once both take themselves for the first",
+    },
+    Mutant {
+        name: "first_owner_frees",
+        file: JOINT,
+        find: "if !one_gone.swap(",
+        nth: None,
+        replace: "if one_gone.swap(",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "the memory is freed by the half that goes first",
+    },
+    Mutant {
+        name: "both_owners_free",
+        file: JOINT,
+        find: "        if !one_gone.swap(true, Ordering::AcqRel) {
+            return;
+        }
+",
+        nth: None,
+        replace: "        one_gone.swap(true, Ordering::AcqRel);
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "the memory is freed by either half",
+    },
+    Mutant {
+        name: "one_owner_is_gone_from_the_start",
+        file: JOINT,
+        find: "AtomicBool::new(false)",
+        nth: None,
+        replace: "AtomicBool::new(true)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "joint_memory_not_freed",
+        file: JOINT,
+        find: "        unsafe { dealloc(self.0.as_ptr().cast(), Layout::new::<Block<T>>()) };
+",
+        nth: None,
+        replace: "        let _ = (self.0, dealloc);
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "the memory that the halves share is leaked",
+    },
+    Mutant {
+        name: "joint_not_dropped",
+        file: JOINT,
+        find: "        unsafe { self.block.drop_in_place() };
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "the chunks, and the items in them, are leaked",
+    },
+    Mutant {
+        name: "joint_memory_leaked_where_a_drop_panics",
+        file: JOINT,
+        find: "        let _memory = Memory(self.block);
+        // SAFETY: the other owner is gone, so nothing uses the block any more, and it is dropped
+        // by the last owner only.
+        unsafe { self.block.drop_in_place() };
+",
+        nth: None,
+        replace: "        unsafe { self.block.drop_in_place() };
+        drop(Memory(self.block));
+",
+        bound: 2,
+        fate: KilledBy(&["drops::a_drop_that_panics_at_the_end_leaks_nothing_else"]),
+        why: "the memory that the halves share is leaked where an item in it does not go quietly",
+    },
+    Mutant {
+        name: "table_as_long_as_the_ring",
+        file: SHARED,
+        find: "chunks.checked_next_power_of_two()",
+        nth: None,
+        replace: "chunks.checked_add(0)",
+        bound: 2,
+        fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
+        why: "chunks in traffic share an entry",
+    },
     Mutant {
         name: "preallocated_not_idle",
         file: SHARED,
@@ -75,6 +199,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "items of later chunks are forgotten",
     },
     Mutant {
+        name: "end_trusts_position",
+        file: SHARED,
+        find: "self.read.wrapping_sub(start).min(end)",
+        nth: None,
+        replace: "self.read.wrapping_sub(start)",
+        bound: 2,
+        fate: Equivalent,
+        why: "the position that a consumer tells at its end lies in its chunk, and before every item that it has not taken: the bound is never the smaller",
+    },
+    Mutant {
         name: "end_ignores_hole",
         file: SHARED,
         find: "                entry.used.load(Ordering::Relaxed)
@@ -120,6 +254,32 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["drops::nothing_was_ever_read"]),
         why: "items left in the ring are dropped twice",
+    },
+    Mutant {
+        name: "end_leaks_memory_where_a_drop_panics",
+        file: SHARED,
+        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+",
+        nth: None,
+        replace: "            let memory = core::mem::ManuallyDrop::new(memory);
+            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+            drop(core::mem::ManuallyDrop::into_inner(memory));
+",
+        bound: 2,
+        fate: KilledBy(&["drops::a_drop_that_panics_at_the_end_leaks_nothing_else"]),
+        why: "a chunk is leaked where an item in it does not go quietly",
+    },
+    Mutant {
+        name: "end_stops_where_a_drop_panics",
+        file: SHARED,
+        find: "        // Reached with chunks left only when dropping an item has panicked: go on with the others.
+        self.free_all();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["drops::a_drop_that_panics_at_the_end_leaks_nothing_else"]),
+        why: "later chunks are leaked where an item does not go quietly",
     },
     Mutant {
         name: "end_frees_no_memory",
@@ -204,6 +364,75 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "room is lost to a reservation that was refused",
     },
     Mutant {
+        name: "reservation_for_nobody_closes",
+        file: PRODUCER,
+        find: "            Refused::Closed => ReserveError::Closed,
+",
+        nth: None,
+        replace: "            Refused::Closed => {
+                self.close_chunk();
+                ReserveError::Closed
+            }
+",
+        bound: 2,
+        fate: KilledBy(&["ends::a_reservation_for_nobody_leaves_the_rest_of_its_chunk"]),
+        why: "room is lost to a reservation that was refused",
+    },
+    Mutant {
+        name: "reservation_for_nobody_says_full",
+        file: PRODUCER,
+        find: "            Refused::Closed => ReserveError::Closed,
+",
+        nth: None,
+        replace: "            Refused::Closed => ReserveError::Full,
+",
+        bound: 2,
+        fate: KilledBy(&["ends::a_reservation_for_nobody_leaves_the_rest_of_its_chunk"]),
+        why: "a producer that waits for room waits for ever",
+    },
+    Mutant {
+        name: "reservation_without_room_says_closed",
+        file: PRODUCER,
+        find: "                ReserveError::Full
+",
+        nth: None,
+        replace: "                ReserveError::Closed
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
+        why: "a producer gives up although the consumer lives",
+    },
+    Mutant {
+        name: "push_for_nobody_says_full",
+        file: PRODUCER,
+        find: "Refused::Closed => PushError::Closed(item)",
+        nth: None,
+        replace: "Refused::Closed => PushError::Full(item)",
+        bound: 2,
+        fate: KilledBy(&["ends::the_producer_hears_of_the_end_at_its_next_chunk"]),
+        why: "a producer that waits for room waits for ever",
+    },
+    Mutant {
+        name: "push_without_room_says_closed",
+        file: PRODUCER,
+        find: "Refused::Full => PushError::Full(item)",
+        nth: None,
+        replace: "Refused::Full => PushError::Closed(item)",
+        bound: 2,
+        fate: KilledBy(&["ends::the_producer_hears_of_the_end_at_its_next_chunk"]),
+        why: "a producer gives up although the consumer lives",
+    },
+    Mutant {
+        name: "reservation_longer_than_a_chunk",
+        file: PRODUCER,
+        find: "if count > chunk_len {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones"]),
+        why: "a grant reaches beyond its chunk",
+    },
+    Mutant {
         name: "tail_before_used",
         file: PRODUCER,
         find: "        // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
@@ -252,9 +481,45 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "holes are counted as items",
     },
     Mutant {
+        name: "full_chunk_closed_too",
+        file: PRODUCER,
+        find: "        if hole == 0 {
+            return;
+        }
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: Equivalent,
+        why: "where there is no hole, what is stored is there already: the tail, and a chunk's length as `used`, which an entry without a chunk gets anyway with its next one",
+    },
+    Mutant {
+        name: "chunk_left_open_for_the_next",
+        file: PRODUCER,
+        find: "        self.close_chunk();
+        self.install(first);
+",
+        nth: None,
+        replace: "        self.install(first);
+",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "the next chunk begins behind slots that the tail has not passed",
+    },
+    Mutant {
+        name: "consumer_end_noticed_relaxed",
+        file: PRODUCER,
+        find: "if shared.fixed.consumer_gone.load(Ordering::Acquire) {",
+        nth: None,
+        replace: "if shared.fixed.consumer_gone.load(Ordering::Relaxed) {",
+        bound: 2,
+        fate: KilledBy(&["ends::what_the_consumer_has_left_is_known_after_a_refusal"]),
+        why: "the producer counts items as left that the consumer has taken",
+    },
+    Mutant {
         name: "consumer_end_not_noticed",
         file: PRODUCER,
-        find: "if shared.fixed.consumer_gone.load(Ordering::Relaxed) {",
+        find: "if shared.fixed.consumer_gone.load(Ordering::Acquire) {",
         nth: None,
         replace: "if false {",
         bound: 2,
@@ -352,6 +617,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "a chunk seems to end where its predecessor in the entry did",
     },
     Mutant {
+        name: "address_not_in_entry",
+        file: PRODUCER,
+        find: "entry_first.store(first, Ordering::Relaxed);",
+        nth: None,
+        replace: "let _ = entry_first;",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "the consumer reads another chunk than the one that was filled",
+    },
+    Mutant {
+        name: "start_not_in_entry",
+        file: PRODUCER,
+        find: "entry_start.store(start, Ordering::Relaxed);",
+        nth: None,
+        replace: "let _ = entry_start;",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "a chunk seems to begin where its predecessor in the entry did",
+    },
+    Mutant {
         name: "used_reset_only_once",
         file: PRODUCER,
         find: "used.store(chunk_len, Ordering::Relaxed);",
@@ -395,31 +680,51 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "a chunk counts as installed before its entry is written",
     },
     Mutant {
+        name: "producer_len_head_relaxed",
+        file: PRODUCER,
+        find: "let head = shared.consumer.head.load(Ordering::Acquire);",
+        nth: None,
+        replace: "let head = shared.consumer.head.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "a position before the head's chunk counts as all of it",
+    },
+    Mutant {
+        name: "producer_len_without_a_chunk",
+        file: PRODUCER,
+        find: "if head == self.seq {
+            return 0;",
+        nth: None,
+        replace: "if false {
+            return 0;",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "the numbers of a chunk that is long gone are counted",
+    },
+    Mutant {
         name: "producer_len_ignores_position",
         file: PRODUCER,
-        find: "        let taken = if (read as isize) < 0 {",
+        find: "            .wrapping_sub(start)
+            .min(used);
+",
         nth: None,
-        replace: "        let taken = if true {",
+        replace: "            .wrapping_sub(start)
+            .min(0 * used);
+",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
         why: "items that the consumer has taken and told of are counted",
     },
     Mutant {
-        name: "producer_len_trusts_old_position",
-        file: PRODUCER,
-        find: "        let taken = if (read as isize) < 0 {",
-        nth: None,
-        replace: "        let taken = if false {",
-        bound: 2,
-        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
-        why: "a position before the oldest chunk counts as all of it",
-    },
-    Mutant {
         name: "producer_len_trusts_new_position",
         file: PRODUCER,
-        find: "read.min(used)",
+        find: "            .wrapping_sub(start)
+            .min(used);
+",
         nth: None,
-        replace: "read",
+        replace: "            .wrapping_sub(start)
+            .min(used + usize::MAX / 2);
+",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_counts_no_item_too_few_after_a_hole"]),
         why: "a position beyond the oldest chunk takes more from it than was in it",
@@ -433,6 +738,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
         why: "holes are counted as items",
+    },
+    Mutant {
+        name: "producer_len_forgets_earlier_holes",
+        file: PRODUCER,
+        find: "put.wrapping_sub(start.wrapping_sub(holes))",
+        nth: None,
+        replace: "put.wrapping_sub(start.wrapping_sub(0 * holes))",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "holes before the oldest chunk are taken off twice",
+    },
+    Mutant {
+        name: "producer_len_may_wrap",
+        file: PRODUCER,
+        find: ".saturating_sub(taken)",
+        nth: None,
+        replace: ".wrapping_sub(taken)",
+        bound: 2,
+        fate: Equivalent,
+        why: "no position that was told is beyond the tail, which is read later by the half that writes it, and no more of a chunk is taken off than was in it: the difference is never negative",
     },
     Mutant {
         name: "free_slots_one_chunk_more",
@@ -503,6 +828,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
         why: "slots that were not to be committed are",
+    },
+    Mutant {
+        name: "commit_of_nothing_is_published",
+        file: PRODUCER,
+        find: "        if count != 0 {
+            self.producer
+",
+        nth: None,
+        replace: "        if true {
+            self.producer
+",
+        bound: 2,
+        fate: Equivalent,
+        why: "the tail that is already there is stored once more: time, and nothing else",
     },
     Mutant {
         name: "commit_before_rest_is_found",
@@ -622,6 +961,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "the tail is seen before the items",
     },
     Mutant {
+        name: "nothing_counts_as_ready",
+        file: CONSUMER,
+        find: "if ready != 0 && ready <",
+        nth: None,
+        replace: "if ready <",
+        bound: 2,
+        fate: KilledBy(&["publication::items_of_a_chunk_already_entered_are_seen_whole"]),
+        why: "a slot is read that holds no item yet",
+    },
+    Mutant {
+        name: "complete_chunk_not_looked_at",
+        file: CONSUMER,
+        find: "if ready != 0 && ready <",
+        nth: None,
+        replace: "if ready != 0 && ready <=",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "a hole is read as items",
+    },
+    Mutant {
         name: "second_look_relaxed",
         file: CONSUMER,
         find: "                tail = self.shared.producer.tail.load(Ordering::Acquire);
@@ -656,6 +1015,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                 tail = self.shared.producer.tail.load(Ordering::Acquire);
                 let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
 ",
+        bound: 2,
+        fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "second_look_in_vain",
+        file: CONSUMER,
+        find: "if tail == seen {",
+        nth: None,
+        replace: "if true {",
         bound: 2,
         fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
         why: "as above",
@@ -696,20 +1065,47 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_read",
         file: CONSUMER,
-        find: "start.wrapping_add(entry.used.load(Ordering::Relaxed))",
+        find: "self.hole = self.shared.fixed.chunk_len - used;",
         nth: None,
-        replace: "start.wrapping_add(self.shared.fixed.chunk_len)",
+        replace: "self.hole = 0 * used;",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read", "read_in_place::a_slice_ends_before_the_hole"]),
         why: "a hole is read as items",
     },
     Mutant {
+        name: "known_hole_forgotten",
+        file: CONSUMER,
+        find: "let range_end = self.end.wrapping_add(self.hole);",
+        nth: None,
+        replace: "let range_end = self.end;",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_slice_ends_before_the_hole"]),
+        why: "a hole that is looked at again takes items off its chunk",
+    },
+    Mutant {
+        name: "hole_of_the_next_chunk",
+        file: CONSUMER,
+        find: "            .entry(self.seq.wrapping_sub(1))
+            .used",
+        nth: None,
+        replace: "            .entry(self.seq)
+            .used",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "a chunk seems to end where another does",
+    },
+    Mutant {
         name: "known_hole_not_given_back",
         file: CONSUMER,
-        find: "            self.end = self.limit;
-            if",
+        find: "        if self.position == self.end {
+            self.retire();
+        }
+        Ok(item)",
         nth: None,
-        replace: "            if",
+        replace: "        if self.position == self.end && self.hole == 0 {
+            self.retire();
+        }
+        Ok(item)",
         bound: 2,
         fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
         why: "a chunk with a hole comes back only with the next look",
@@ -733,12 +1129,93 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_not_skipped",
         file: CONSUMER,
-        find: "self.position = self.position.wrapping_add(hole);",
+        find: "self.position = self.end.wrapping_add(hole);",
         nth: None,
-        replace: "",
+        replace: "self.position = self.end;",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "the next chunk is entered at the hole before it",
+    },
+    Mutant {
+        name: "hole_not_reset",
+        file: CONSUMER,
+        find: "core::mem::take(&mut self.hole)",
+        nth: None,
+        replace: "self.hole",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read", "early_close::holes_among_many_chunks"]),
+        why: "the next chunk seems longer by the hole before it",
+    },
+    Mutant {
+        name: "limit_before_the_hole",
+        file: CONSUMER,
+        find: "        self.limit = self.position;
+        self.end",
+        nth: None,
+        replace: "        self.end",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "slots of a chunk that was given back count as items",
+    },
+    Mutant {
+        name: "end_before_the_hole",
+        file: CONSUMER,
+        find: "        self.end = self.position;
+        self.in_chunk",
+        nth: None,
+        replace: "        self.in_chunk",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_hole_is_never_read"]),
+        why: "a chunk that was given back seems to go on",
+    },
+    Mutant {
+        name: "retired_chunk_still_current",
+        file: CONSUMER,
+        find: "        self.in_chunk = false;
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["counts::a_ring_that_looks_full_is_full"]),
+        why: "a chunk that was given back counts as being read, and the next one is never entered",
+    },
+    Mutant {
+        name: "chunk_entered_again",
+        file: CONSUMER,
+        find: "self.in_chunk = true;",
+        nth: None,
+        replace: "self.in_chunk = false;",
+        bound: 2,
+        fate: KilledBy(&["boundary::an_old_chunk_is_emptied_before_the_next"]),
+        why: "a chunk that is being read is taken for the next one",
+    },
+    Mutant {
+        name: "position_told_after_the_head",
+        file: CONSUMER,
+        find: "        self.tell_position();
+        // Release: pairs with the producer's Acquire load of the head; every item has been moved
+        // out before the producer writes to the chunk again.
+        self.shared.consumer.head.store(self.seq, Ordering::Release);
+",
+        nth: None,
+        replace: "        self.shared.consumer.head.store(self.seq, Ordering::Release);
+        self.tell_position();
+",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "a position before the head's chunk counts as all of it",
+    },
+    Mutant {
+        name: "position_not_told_with_the_head",
+        file: CONSUMER,
+        find: "        // Before the head, so that `read` is never behind the chunk that the head names.
+        self.tell_position();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
+        why: "as above",
     },
     Mutant {
         name: "consumer_forgets_holes",
@@ -749,6 +1226,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
         why: "holes are counted as items",
+    },
+    Mutant {
+        name: "consumer_counts_holes_twice",
+        file: CONSUMER,
+        find: "self.holes = self.holes.wrapping_add(hole);",
+        nth: None,
+        replace: "self.holes = self.holes.wrapping_add(2 * hole);",
+        bound: 2,
+        fate: KilledBy(&["counts::len_leaves_holes_out"]),
+        why: "items are taken for holes",
     },
     Mutant {
         name: "head_store_relaxed",
@@ -784,6 +1271,19 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
         why: "a chunk is given back when its first item is looked at",
+    },
+    Mutant {
+        name: "chunk_not_counted",
+        file: CONSUMER,
+        find: "        self.seq = self.seq.wrapping_add(1);
+        self.in_chunk = true;
+",
+        nth: None,
+        replace: "        self.in_chunk = true;
+",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "a chunk is never given back, and entered again",
     },
     Mutant {
         name: "position_told_again",
@@ -913,8 +1413,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "position_told_after_the_end",
         file: CONSUMER,
         find: "        self.tell_position();
-        // Release: pairs with the producer's Acquire load in `is_closed`; what this thread did, and
-        // how far this half came, is seen after that has said yes.
+        // Release: pairs with the producer's Acquire loads; what this thread did, and how far this
+        // half came, is seen by a producer that knows of the end.
         self.shared
             .fixed
             .consumer_gone
@@ -1002,6 +1502,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["read_in_place::the_writer_waits_for_the_release"]),
         why: "a chunk that was released whole comes back only with the next look",
+    },
+    Mutant {
+        name: "release_keeps_a_chunk_with_a_hole",
+        file: CONSUMER,
+        find: "if consumer.position == consumer.end {",
+        nth: None,
+        replace: "if consumer.position == consumer.end && consumer.hole == 0 {",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_release_before_a_known_hole_gives_the_chunk_back_at_once"]),
+        why: "a chunk with a hole that was released whole comes back only with the next look",
     },
     Mutant {
         name: "retire_before_release",
