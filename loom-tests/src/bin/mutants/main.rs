@@ -33,13 +33,18 @@ pub(crate) struct Mutant {
     why: &'static str,
 }
 
+/// Every ordering that something can lean on.
+const ORDERINGS: [&str; 4] = [
+    "Ordering::Acquire",
+    "Ordering::Release",
+    "Ordering::AcqRel",
+    "Ordering::SeqCst",
+];
+
 impl Mutant {
     /// Whether an atomic access loses its ordering, or is lost altogether.
     fn weakens_an_ordering(&self) -> bool {
-        let ordered = |text: &str| {
-            ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel"]
-                .map(|o| text.matches(o).count())
-        };
+        let ordered = |text: &str| ORDERINGS.map(|ordering| text.matches(ordering).count());
         ordered(self.find) != ordered(self.replace)
     }
 }
@@ -455,28 +460,31 @@ fn first_error(log: &str) -> &str {
 
 /// `text` with the mutant's damage done to it, or why it can't be.
 fn damage(text: &str, m: &Mutant) -> Result<String, String> {
+    let at = place(text, m)?;
+    Ok([&text[..at], m.replace, &text[at + m.find.len()..]].concat())
+}
+
+/// Where in `text` the mutant's damage is done.
+fn place(text: &str, m: &Mutant) -> Result<usize, String> {
     let places: Vec<_> = text.match_indices(m.find).map(|(at, _)| at).collect();
-    let at = match (m.nth, places.as_slice()) {
-        (_, []) => return Err(format!("the text to find is not in {}", m.file)),
-        (None, [at]) => *at,
-        (None, _) => {
-            return Err(format!(
-                "the text to find stands {} times in {}",
-                places.len(),
-                m.file
-            ));
-        }
-        (Some(n), _) => *n
+    match (m.nth, places.as_slice()) {
+        (_, []) => Err(format!("the text to find is not in {}", m.file)),
+        (None, [at]) => Ok(*at),
+        (None, _) => Err(format!(
+            "the text to find stands {} times in {}",
+            places.len(),
+            m.file
+        )),
+        (Some(n), _) => n
             .checked_sub(1)
-            .and_then(|i| places.get(i))
+            .and_then(|i| places.get(i).copied())
             .ok_or_else(|| {
                 format!(
                     "there is no occurrence {n} of the text to find in {}",
                     m.file
                 )
-            })?,
-    };
-    Ok([&text[..at], m.replace, &text[at + m.find.len()..]].concat())
+            }),
+    }
 }
 
 /// The workspace's manifest with other members.
@@ -654,6 +662,31 @@ mod tests {
                 "{} does nothing",
                 m.name
             );
+        }
+    }
+
+    #[test]
+    fn every_ordering_has_a_mutant_that_weakens_it() {
+        let root = workspace_root();
+        for file in fs::read_dir(root.join("ring/src/spsc")).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let damaged: Vec<_> = table::MUTANTS
+                .iter()
+                .filter(|m| root.join(m.file) == path && m.weakens_an_ordering())
+                .map(|m| {
+                    let at = place(&text, m).unwrap();
+                    at..at + m.find.len()
+                })
+                .collect();
+            for (at, ordering) in ORDERINGS.iter().flat_map(|o| text.match_indices(o)) {
+                assert!(
+                    damaged.iter().any(|range| range.contains(&at)),
+                    "no mutant weakens {ordering} in line {} of {}",
+                    text[..at].lines().count(),
+                    path.display()
+                );
+            }
         }
     }
 }
