@@ -42,7 +42,7 @@ fn the_consumer_can_take_what_len_says() {
 
 #[test]
 fn len_leaves_holes_out() {
-    model("len_leaves_holes_out", 510, || {
+    model("len_leaves_holes_out", 800, || {
         let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut put = 0;
@@ -162,7 +162,7 @@ fn a_ring_is_full_also_while_its_oldest_chunk_is_read() {
 
 #[test]
 fn the_producer_counts_no_item_too_few() {
-    model("the_producer_counts_no_item_too_few", 6400, || {
+    model("the_producer_counts_no_item_too_few", 13_000, || {
         let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
         let begun = std::sync::Arc::new(Ledger::new(0));
         let receiver = thread::spawn({
@@ -196,7 +196,7 @@ fn the_producer_counts_no_item_too_few() {
 fn the_producer_counts_no_item_too_few_after_a_hole() {
     model(
         "the_producer_counts_no_item_too_few_after_a_hole",
-        56,
+        100,
         || {
             let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
             assert!(in_order::record(&mut producer, 0, 2) && in_order::record(&mut producer, 2, 2));

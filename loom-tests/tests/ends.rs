@@ -156,7 +156,7 @@ fn what_the_consumer_has_left_is_known_after_its_end() {
 fn what_the_consumer_has_left_is_known_after_a_refusal() {
     model(
         "what_the_consumer_has_left_is_known_after_a_refusal",
-        5,
+        3,
         || {
             let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
             assert_eq!(in_order::push(&mut producer, 0, 2), 2);
