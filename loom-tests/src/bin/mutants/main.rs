@@ -173,6 +173,8 @@ fn judge(chosen: &[&Mutant], limit: Duration, budget: Option<Duration>) -> Resul
         );
         report.push((m, verdict));
     }
+    // As in the table, where one mutant's words may lean on those before.
+    report.sort_by_key(|(m, _)| chosen.iter().position(|c| c.name == m.name));
     println!("| mutant | verdict | by | what it breaks |\n|---|---|---|---|");
     for (m, verdict) in &report {
         let (word, by) = verdict.cells();
