@@ -11,6 +11,7 @@ use chunkring::{Builder, ReserveError};
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// The longest event: a head with a length, and the most that the length can say.
 const MAX_EVENT_LEN: usize = format::VARIABLE_HEAD + format::MAX_PAYLOAD;
@@ -52,8 +53,9 @@ pub(crate) struct Counters {
 /// Adds to a counter that only the calling thread writes.
 #[inline]
 fn add(counter: &AtomicU64, n: u64) {
-    // Relaxed: single writer, and a count orders nothing.
-    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    // Relaxed: single writer. Release, for the Acquire in `BufferReader::statistics`: who sees the
+    // count sees what it counts, and what was counted before.
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Release);
 }
 
 /// Makes both ends of a buffer, with all its memory.
@@ -82,6 +84,7 @@ pub(crate) fn buffer(
             capability,
             consumer,
             counters,
+            taken: 0,
             late_events: 0,
             late_bytes: 0,
             blocks: 0,
@@ -129,6 +132,7 @@ impl BufferWriter {
         unsafe { grant.assume_filled(written) };
         grant.commit_all();
         self.last = time;
+        // In this order, after the commit: see `BufferReader::last_statistics`.
         add(&self.counters.events, 1);
         add(&self.counters.bytes, written as u64);
         self.unannounced += written;
@@ -139,13 +143,12 @@ impl BufferWriter {
         Ok(())
     }
 
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.signals.is_stopped()
-    }
-
-    /// Whether less than half of the buffer is free.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.producer.free_slots() < self.producer.capacity() / 2
+    /// Whether `len` bytes do not fit, or less than half of the buffer is free.
+    pub(crate) fn wants_draining(&mut self, len: usize) -> bool {
+        // Asked first, since a buffer of one chunk is given back only once the chunk is closed,
+        // which a reservation does that does not fit.
+        self.producer.reserve(len).is_err()
+            || self.producer.free_slots() < self.producer.capacity() / 2
     }
 }
 
@@ -173,6 +176,8 @@ pub(crate) struct BufferReader {
     capability: Option<CapNo>,
     consumer: Consumer<u8>,
     counters: Arc<CachePadded<Counters>>,
+    /// Bytes that have come out, those that came late included.
+    taken: u64,
     /// Events found after the last block.
     late_events: u64,
     late_bytes: u64,
@@ -200,26 +205,48 @@ impl BufferReader {
         self.consumer.is_closed() && self.consumer.is_empty()
     }
 
-    pub(crate) fn count_block(&mut self) {
+    /// Counts a block of `len` bytes of events that has been made.
+    pub(crate) fn count_block(&mut self, len: usize) {
         self.blocks += 1;
+        self.taken += len as u64;
     }
 
     /// Takes everything out that is ready, and counts it as come too late for the last block.
-    pub(crate) fn discard_late(&mut self) {
+    fn discard_late(&mut self) {
         while let Ok(body) = self.consumer.read() {
             self.late_events += count_events(&body);
             self.late_bytes += body.len() as u64;
+            self.taken += body.len() as u64;
             body.release_all();
         }
     }
 
+    /// The statistics after the last block, in which each event is either in a block or lost. Where
+    /// the writer has just committed an event, waits until it has counted it, too: some
+    /// instructions, or as long as its thread is kept from running.
+    pub(crate) fn last_statistics(&mut self) -> BufferStatistics {
+        loop {
+            self.discard_late();
+            let statistics = self.statistics();
+            // All that came out has been counted, and nothing that is still inside.
+            if statistics.bytes + self.late_bytes == self.taken && self.consumer.is_empty() {
+                return statistics;
+            }
+            thread::yield_now();
+        }
+    }
+
     pub(crate) fn statistics(&self) -> BufferStatistics {
-        // Relaxed: counts, each true by itself.
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `add`.
+        let get = |counter: &AtomicU64| counter.load(Ordering::Acquire);
+        // In this order: the bytes were counted after the events.
+        let bytes = get(&self.counters.bytes);
+        let events = get(&self.counters.events);
         BufferStatistics {
             capability: self.capability,
-            events: get(&self.counters.events).saturating_sub(self.late_events),
-            bytes: get(&self.counters.bytes).saturating_sub(self.late_bytes),
+            // An event may be found late before it is counted.
+            events: events.saturating_sub(self.late_events),
+            bytes: bytes.saturating_sub(self.late_bytes),
             blocks: self.blocks,
             lost: Lost {
                 full: get(&self.counters.full),

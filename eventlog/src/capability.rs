@@ -3,8 +3,6 @@
 use crate::buffer::BufferWriter;
 use crate::error::EmitError;
 use crate::format::{CapNo, CapsetId, Event};
-use crate::shared_buffer::SharedBuffer;
-use std::sync::Arc;
 
 /// The sets that every capability belongs to: the process, and the clock of its time stamps.
 pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK_DOMAIN];
@@ -20,8 +18,8 @@ pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK
 /// the buffer is full the event is dropped and counted. Events arrive in the log in the order in
 /// which they were emitted.
 ///
-/// Dropping it says in the log that the capability is gone, and gives its number back once its last
-/// event has been written.
+/// Once it has been dropped and its last event has been written, the collector says in the log that
+/// the capability is gone, and gives its number back.
 ///
 /// [`EventLog::capability`]: crate::EventLog::capability
 ///
@@ -45,16 +43,11 @@ pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK
 pub struct Capability {
     number: CapNo,
     writer: BufferWriter,
-    shared: Arc<SharedBuffer>,
 }
 
 impl Capability {
-    pub(crate) fn new(number: CapNo, writer: BufferWriter, shared: Arc<SharedBuffer>) -> Self {
-        Capability {
-            number,
-            writer,
-            shared,
-        }
+    pub(crate) fn new(number: CapNo, writer: BufferWriter) -> Self {
+        Capability { number, writer }
     }
 
     /// The number under which readers know this capability: the lowest that was free.
@@ -128,19 +121,5 @@ impl Capability {
     #[inline]
     pub fn marker(&mut self, text: &str) {
         self.emit(&Event::UserMarker { name: text });
-    }
-}
-
-impl Drop for Capability {
-    fn drop(&mut self) {
-        // The events of this capability are older and sort before these. A log that was stopped has
-        // said it already, and refuses.
-        if !self.writer.is_stopped() {
-            let cap = self.number;
-            for capset in CAPSETS {
-                let _ = self.shared.emit(&Event::CapsetRemoveCap { capset, cap });
-            }
-            let _ = self.shared.emit(&Event::CapDelete { cap });
-        }
     }
 }

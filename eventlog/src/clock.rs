@@ -35,7 +35,8 @@ impl Clock {
         Clock { source, start }
     }
 
-    /// Nanoseconds since the start. Never less than what the same thread has read before.
+    /// Nanoseconds since the start. Never less than what the same thread has read before, provided
+    /// that the counters of the processors agree; a log makes sure of it for each buffer itself.
     ///
     /// ```
     /// let clock = ghc_eventlog::Clock::new();

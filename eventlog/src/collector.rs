@@ -11,13 +11,15 @@ use crate::sink::Sink;
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Collector {
     clock: Clock,
     sink: Sink,
+    /// Where the collector says of capabilities that they are gone.
+    shared_writer: Arc<SharedBuffer>,
     shared: BufferReader,
     capabilities: Vec<BufferReader>,
     /// What became of the events of capabilities that are gone.
@@ -29,10 +31,16 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(clock: Clock, sink: Sink, shared: BufferReader) -> Self {
+    pub(crate) fn new(
+        clock: Clock,
+        sink: Sink,
+        shared_writer: Arc<SharedBuffer>,
+        shared: BufferReader,
+    ) -> Self {
         Collector {
             clock,
             sink,
+            shared_writer,
             shared,
             capabilities: Vec::new(),
             ended: BTreeMap::new(),
@@ -56,17 +64,20 @@ impl Collector {
         for reader in &mut self.capabilities {
             write_blocks(reader, &mut self.sink, &self.clock)?;
         }
-        self.retire(registry);
-        Ok(())
+        self.retire(registry)
     }
 
-    /// Passes on to the sink's storage what the sink has taken.
-    pub(crate) fn flush_sink(&mut self) -> io::Result<()> {
+    /// As [`pass`](Self::pass), and makes the sink pass on what it has taken. After the log's end
+    /// offers again what the sink has refused.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub(crate) fn flush(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
         if self.stopped_at.is_some() {
-            Ok(())
-        } else {
-            self.sink.flush()
+            return self.deliver();
         }
+        self.pass(registry)?;
+        self.sink.flush()
     }
 
     /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
@@ -74,24 +85,24 @@ impl Collector {
     ///
     /// # Errors
     /// The sink's.
-    pub(crate) fn finish(
-        &mut self,
-        registry: &Mutex<Registry>,
-        shared: &SharedBuffer,
-    ) -> io::Result<()> {
-        if self.delivered {
-            return Ok(());
-        }
+    pub(crate) fn finish(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
         if self.stopped_at.is_none() {
             self.adopt(registry);
             // The sink may still refuse what it has refused before, and then keeps the rest, too.
             let _ = self.sink.retry();
             self.write_all_blocks();
-            self.retire(registry);
-            self.emit_end(shared);
+            self.emit_end();
             self.write_all_blocks();
             self.sink.end();
             self.stopped_at = Some(self.clock.now());
+        }
+        self.deliver()
+    }
+
+    /// After the log's end: offers what is left of it.
+    fn deliver(&mut self) -> io::Result<()> {
+        if self.delivered {
+            return Ok(());
         }
         self.sink.retry()?;
         self.sink.flush()?;
@@ -108,28 +119,31 @@ impl Collector {
         }
     }
 
-    /// Says that everything is gone, after the writers' last events.
-    fn emit_end(&mut self, shared: &SharedBuffer) {
+    /// Says that everything is gone, after the writers' last events. What the sink refuses it keeps.
+    fn emit_end(&mut self) {
         let left: Vec<_> = self
             .capabilities
             .iter()
             .filter_map(BufferReader::capability)
             .collect();
-        let mut emit = |event: Event<'_>| {
-            if shared.is_crowded() {
-                let _ = write_blocks(&mut self.shared, &mut self.sink, &self.clock);
-            }
-            // There is room now, and a refusal would be counted.
-            let _ = shared.emit_last(&event);
-        };
         for cap in left {
-            for capset in CAPSETS {
-                emit(Event::CapsetRemoveCap { capset, cap });
+            if self.shared_writer.wants_draining(len_of(&removal(cap))) {
+                self.write_all_blocks();
             }
-            emit(Event::CapDelete { cap });
+            self.say(&removal(cap));
         }
-        for capset in CAPSETS {
-            emit(Event::CapsetDelete { capset });
+        let end = CAPSETS.map(|capset| Event::CapsetDelete { capset });
+        if self.shared_writer.wants_draining(len_of(&end)) {
+            self.write_all_blocks();
+        }
+        self.say(&end);
+    }
+
+    /// Emits to the shared buffer, also when the log has been stopped.
+    fn say(&self, events: &[Event<'_>]) {
+        for event in events {
+            // Where other threads have taken the room, the loss is counted.
+            let _ = self.shared_writer.emit_last(event);
         }
     }
 
@@ -140,43 +154,52 @@ impl Collector {
     }
 
     /// Lets go of buffers whose writers are gone and whose last event has been written.
-    fn retire(&mut self, registry: &Mutex<Registry>) {
-        let ended = &mut self.ended;
-        self.capabilities.retain(|reader| {
+    ///
+    /// # Errors
+    /// The sink's, where room for saying so had to be made.
+    fn retire(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
+        let mut index = 0;
+        while let Some(reader) = self.capabilities.get(index) {
             let Some(cap) = reader.capability().filter(|_| reader.is_finished()) else {
-                return true;
+                index += 1;
+                continue;
             };
-            let statistics = reader.statistics();
-            let sum = ended.entry(cap).or_default();
+            // Here and not where the capability is dropped: one that is dropped while the log is
+            // stopped is spoken of once, too, and the number's next user later.
+            if self.shared_writer.wants_draining(len_of(&removal(cap))) {
+                write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
+            }
+            self.say(&removal(cap));
+            let statistics = self.capabilities.swap_remove(index).statistics();
+            let sum = self.ended.entry(cap).or_default();
             *sum += statistics;
             sum.capability = Some(cap);
             registry
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .give_back(cap);
-            false
-        });
+        }
+        Ok(())
     }
 
     pub(crate) fn statistics(&mut self, registry: &Mutex<Registry>) -> Statistics {
         self.adopt(registry);
-        if self.stopped_at.is_some() {
-            // Emitted while the log was being stopped, and committed after the last block.
-            for reader in [&mut self.shared].into_iter().chain(&mut self.capabilities) {
-                reader.discard_late();
-            }
-        }
+        let ended = self.stopped_at.is_some();
+        let of = |reader: &mut BufferReader| match ended {
+            false => reader.statistics(),
+            true => reader.last_statistics(),
+        };
         let mut capabilities = self.ended.clone();
-        for reader in &self.capabilities {
-            let statistics = reader.statistics();
+        for reader in &mut self.capabilities {
+            let statistics = of(reader);
             if let Some(cap) = statistics.capability {
                 let sum = capabilities.entry(cap).or_default();
                 *sum += statistics;
                 sum.capability = Some(cap);
             }
         }
-        let mut shared = self.shared.statistics();
-        if self.stopped_at.is_some() {
+        let mut shared = of(&mut self.shared);
+        if ended {
             for (owner, events) in self.sink.undelivered() {
                 let owner = match owner {
                     Some(cap) => capabilities.entry(cap).or_default(),
@@ -206,14 +229,25 @@ fn write_blocks(reader: &mut BufferReader, sink: &mut Sink, clock: &Clock) -> io
         let marker = marker(capability, begin_of(&body), &body, clock.now());
         // Taken in either way: written, or kept by the sink.
         let outcome = sink.write_block(&marker, &body);
+        let len = body.len();
         body.release_all();
-        reader.count_block();
+        reader.count_block(len);
         outcome?;
         if left == 0 {
             break;
         }
     }
     Ok(())
+}
+
+/// What a log says of a capability that is gone.
+fn removal(cap: CapNo) -> [Event<'static>; 3] {
+    let [process, clock] = CAPSETS.map(|capset| Event::CapsetRemoveCap { capset, cap });
+    [process, clock, Event::CapDelete { cap }]
+}
+
+fn len_of(events: &[Event<'_>]) -> usize {
+    events.iter().map(Event::encoded_len).sum()
 }
 
 /// The marker of a block that ends now.

@@ -188,7 +188,8 @@ pub struct StopError {
 }
 
 impl StopError {
-    /// What became of the log's events.
+    /// What became of the log's events. All zero where the log's own sink has called for the stop:
+    /// that was not known yet.
     ///
     /// ```
     /// fn report(error: &ghc_eventlog::StopError) {

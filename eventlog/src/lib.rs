@@ -29,7 +29,8 @@
 //!     }
 //! });
 //! let statistics = log.stop()?;
-//! assert_eq!(statistics.capabilities[0].events, 4);
+//! let events: u64 = statistics.capabilities.iter().map(|buffer| buffer.events).sum();
+//! assert_eq!(events, 8);
 //! assert_eq!(statistics.lost().total(), 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -88,6 +89,7 @@ mod buffer;
 mod capability;
 mod clock;
 mod collector;
+mod collector_lock;
 mod error;
 pub mod format;
 mod log;

@@ -4,6 +4,7 @@ use crate::buffer::{BufferShape, buffer};
 use crate::capability::{CAPSETS, Capability};
 use crate::clock::Clock;
 use crate::collector::Collector;
+use crate::collector_lock::CollectorLock;
 use crate::error::{CapabilityError, EmitError, StartError, StopError};
 use crate::format::{CapsetType, Event, Header, Strings, ZStr};
 use crate::registry::Registry;
@@ -116,6 +117,14 @@ impl Builder {
     /// The sink is only ever used by one thread at a time: the collector's, or one that calls
     /// [`flush`](EventLog::flush) or [`stop`](EventLog::stop). It gets whole blocks in few large
     /// writes, so it needs no buffer of its own. It may take part of a write, or fail and recover.
+    /// It may panic, too: that is an error like any other.
+    ///
+    /// A sink may call the log that it belongs to, or drop its last handle. What would have to wait
+    /// for the sink itself does not: [`flush`](EventLog::flush) is an error then,
+    /// [`statistics`](EventLog::statistics) panics, and [`stop`](EventLog::stop) is an error that
+    /// tells no statistics, while the log ends as soon as the sink has returned. A sink that owns a
+    /// handle keeps the log alive until it is stopped or lets go of the handle. A sink that waits
+    /// for another thread to do any of this waits for ever.
     ///
     /// # Errors
     /// [`StartError`] where the buffer size is out of bounds, memory or a thread cannot be had, or
@@ -135,12 +144,14 @@ impl Builder {
         let mut sink = Sink::new(sink);
         sink.write_header(&Header::standard().encode())
             .map_err(StartError::Io)?;
+        let shared = Arc::new(SharedBuffer::new(writer));
+        let collector = Collector::new(clock.clone(), sink, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
             shape,
             signals,
-            shared: Arc::new(SharedBuffer::new(writer)),
+            shared,
             registry: Mutex::new(Registry::default()),
-            collector: Mutex::new(Collector::new(clock.clone(), sink, reader)),
+            collector: CollectorLock::new(collector),
             clock,
         });
         core.describe_process(self.arguments);
@@ -194,9 +205,10 @@ impl Builder {
 ///
 /// let directory = tempfile::tempdir()?;
 /// let log = EventLog::builder().file(directory.path().join("my.eventlog"))?;
+/// // Both at first: the number of one that is gone is given out again.
+/// let capabilities = [log.capability()?, log.capability()?];
 /// std::thread::scope(|scope| {
-///     for worker in 0..2 {
-///         let mut capability = log.capability().unwrap();
+///     for (worker, mut capability) in capabilities.into_iter().enumerate() {
 ///         scope.spawn(move || capability.message(&format!("worker {worker} was here")));
 ///     }
 /// });
@@ -223,7 +235,8 @@ impl EventLog {
     }
 
     /// A capability for a thread to write its events with. Allocates its buffer, and says in the log
-    /// that the capability is there.
+    /// that the capability is there. Waits for the sink where the shared buffer, which takes that,
+    /// is half full.
     ///
     /// # Errors
     /// [`CapabilityError`] where 65,535 capabilities are in use, memory cannot be had, or the log
@@ -313,7 +326,8 @@ impl EventLog {
     /// thread or in a way that this thread knows of. Waits for the sink.
     ///
     /// # Errors
-    /// The sink's. Nothing is lost by it: what the sink did not take is offered again later.
+    /// The sink's. Nothing is lost by it: what the sink did not take is offered again later. Also
+    /// where the sink itself calls this, see [`Builder::start`].
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
@@ -324,12 +338,15 @@ impl EventLog {
     /// ```
     pub fn flush(&self) -> io::Result<()> {
         let core = &self.0.core;
-        let mut collector = core.collector();
-        collector.pass(&core.registry)?;
-        collector.flush_sink()
+        let mut collector = core.collector.lock().ok_or_else(within_sink)?;
+        collector.flush(&core.registry)
     }
 
     /// What has become of the log's events so far. Waits for the collector where it is writing.
+    ///
+    /// # Panics
+    /// Where the sink calls it: what becomes of the events that it has just been given is not known
+    /// yet.
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
@@ -339,7 +356,8 @@ impl EventLog {
     /// ```
     pub fn statistics(&self) -> Statistics {
         let core = &self.0.core;
-        core.collector().statistics(&core.registry)
+        let mut collector = core.collector.lock().expect("not called by the log's sink");
+        collector.statistics(&core.registry)
     }
 
     /// Ends the log: refuses further events, writes every event that was emitted before, and the
@@ -351,7 +369,8 @@ impl EventLog {
     ///
     /// # Errors
     /// [`StopError`] where the sink did not take all of it. What it did not take is counted as lost
-    /// to it, and kept: stopping once more offers it again. Dropping the log gives it up.
+    /// to it, and kept: stopping once more, or flushing, offers it again. Dropping the log gives it
+    /// up. Also where the sink itself calls this, see [`Builder::start`].
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
@@ -377,24 +396,43 @@ struct Handle {
 impl Handle {
     fn stop(&self) -> Result<Statistics, StopError> {
         let core = &self.core;
+        core.signals.stop();
+        let refused = || {
+            Err(StopError {
+                source: within_sink(),
+                statistics: Box::default(),
+            })
+        };
+        // The collector's thread, which may be this one, ends the log when the sink has returned.
+        if core.collector.is_held_here() {
+            return refused();
+        }
         // Held all the while: a second caller finds the log stopped and not half way.
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
-            core.signals.stop();
-            core.signals.wake_collector();
             // The thread runs no code that panics but the sink's, which is guarded.
             let _ = thread.join();
-            core.shared.wait_for_writers();
         }
-        let outcome = core.collector().finish(&core.registry, &core.shared);
-        let statistics = core.collector().statistics(&core.registry);
-        outcome
-            .map(|()| statistics.clone())
-            .map_err(|source| StopError {
+        // The thread has tried it. Here the outcome is told, and what was refused offered again.
+        let Some(mut collector) = core.collector.lock() else {
+            return refused();
+        };
+        let outcome = collector.finish(&core.registry);
+        let statistics = collector.statistics(&core.registry);
+        match outcome {
+            Ok(()) => Ok(statistics),
+            Err(source) => Err(StopError {
                 source,
                 statistics: Box::new(statistics),
-            })
+            }),
+        }
     }
+}
+
+/// The error of a call that would wait for the sink, within the sink.
+fn within_sink() -> io::Error {
+    let message = "called by the event log's own sink";
+    io::Error::new(io::ErrorKind::Deadlock, message)
 }
 
 impl Drop for Handle {
@@ -412,16 +450,10 @@ struct Core {
     signals: Arc<Signals>,
     shared: Arc<SharedBuffer>,
     registry: Mutex<Registry>,
-    collector: Mutex<Collector>,
+    collector: CollectorLock,
 }
 
 impl Core {
-    fn collector(&self) -> MutexGuard<'_, Collector> {
-        self.collector
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -429,9 +461,21 @@ impl Core {
     /// The collector's thread.
     fn collect(&self, interval: Duration) {
         while !self.signals.is_stopped() {
-            // The sink keeps what it refused, and counts the refusal; `flush` and `stop` report it.
-            let _ = self.collector().pass(&self.registry);
+            self.pass();
             thread::park_timeout(interval);
+        }
+        self.shared.wait_for_writers();
+        if let Some(mut collector) = self.collector.lock() {
+            // Whoever stopped the log tries again, and reports.
+            let _ = collector.finish(&self.registry);
+        }
+    }
+
+    /// Writes what is there now, unless it is the sink that has come here.
+    fn pass(&self) {
+        if let Some(mut collector) = self.collector.lock() {
+            // The sink keeps what it refused, and counts the refusal; `flush` and `stop` report it.
+            let _ = collector.pass(&self.registry);
         }
     }
 
@@ -459,7 +503,7 @@ impl Core {
             });
         }
         self.registry().add(reader);
-        Ok(Capability::new(number, writer, Arc::clone(&self.shared)))
+        Ok(Capability::new(number, writer))
     }
 
     /// The events that every log begins with.
@@ -510,9 +554,9 @@ impl Core {
     /// Emits an event that the log should not be without: where the shared buffer is getting full,
     /// this thread empties it first.
     fn define(&self, event: &Event<'_>) {
-        if self.shared.is_crowded() {
+        if self.shared.wants_draining(event.encoded_len()) {
             // Where the sink refuses, the event may be lost like any other, and is counted then.
-            let _ = self.collector().pass(&self.registry);
+            self.pass();
         }
         let _ = self.shared.emit(event);
     }

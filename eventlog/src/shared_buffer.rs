@@ -32,9 +32,9 @@ impl SharedBuffer {
         drop(self.lock());
     }
 
-    /// Whether less than half of the buffer is free.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.lock().is_crowded()
+    /// Whether the buffer ought to be drained before `len` bytes of events that should not be lost.
+    pub(crate) fn wants_draining(&self, len: usize) -> bool {
+        self.lock().wants_draining(len)
     }
 
     fn lock(&self) -> MutexGuard<'_, BufferWriter> {

@@ -25,11 +25,12 @@ impl Signals {
         }
     }
 
-    /// Says that no more events are wanted. Returns whether that was news.
-    pub(crate) fn stop(&self) -> bool {
-        // Relaxed: events that are committed in spite of it are counted afterwards; the collector
-        // learns of it under its lock or by joining.
-        !self.stopped.swap(true, Ordering::Relaxed)
+    /// Says that no more events are wanted, and makes the collector end the log.
+    pub(crate) fn stop(&self) {
+        // Relaxed: events that are committed in spite of it are counted afterwards, and being woken
+        // tells the collector of it.
+        self.stopped.store(true, Ordering::Relaxed);
+        self.wake_collector();
     }
 
     #[inline]

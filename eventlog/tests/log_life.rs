@@ -5,6 +5,9 @@ mod written;
 use ghc_eventlog::format::Event;
 use ghc_eventlog::{CapabilityError, EmitError, EventLog, StartError};
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use written::{Memory, Written};
 
@@ -85,7 +88,7 @@ fn the_collector_writes_by_itself_after_the_flush_interval() {
         .is_empty()
     {
         assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -104,7 +107,7 @@ fn a_thread_that_fills_its_buffer_wakes_the_collector() {
             .is_err()
         {
             assert!(Instant::now() < deadline);
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
     drop(capability);
@@ -224,4 +227,129 @@ fn every_capability_number_can_be_in_use_only_once() {
     let mut numbers: Vec<_> = capabilities.iter().map(|c| c.number().get()).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_that_is_stopped_by_many_is_stopped_once() {
+    let memory = Memory::default();
+    let log = sleepy(&memory);
+    let mut capability = log.capability().unwrap();
+    capability.message("once");
+    let all: Vec<_> = thread::scope(|scope| {
+        let stopping: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| log.stop().unwrap()))
+            .collect();
+        stopping.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    for statistics in &all {
+        assert_eq!(statistics.elapsed, all[0].elapsed);
+        assert_eq!(statistics.capabilities, all[0].capabilities);
+        assert_eq!(statistics.bytes_written, memory.content().len() as u64);
+    }
+    assert_eq!(
+        Written::read("stopped-by-many", &memory.content()).messages(0),
+        ["once"]
+    );
+}
+
+#[test]
+fn a_capability_that_is_dropped_while_the_log_is_stopped_goes_once() {
+    for round in 0..500 {
+        let memory = Memory::default();
+        let log = sleepy(&memory);
+        let capabilities: Vec<_> = (0..3).map(|_| log.capability().unwrap()).collect();
+        thread::scope(|scope| {
+            for capability in capabilities {
+                scope.spawn(move || drop(capability));
+            }
+            log.stop().unwrap();
+        });
+        let written = Written::read_prefix(&memory.content(), true);
+        // Out of two sets each, and gone.
+        let of = |id| written.events.iter().filter(|event| event.id == id).count();
+        assert_eq!((of(28), of(46)), (6, 3), "round {round}");
+    }
+}
+
+#[test]
+fn the_smallest_buffer_tells_of_every_capability_and_of_long_arguments() {
+    let memory = Memory::default();
+    let log = EventLog::builder()
+        .buffer_size(65_547)
+        .flush_interval(Duration::MAX)
+        .arguments(["é".repeat(1 << 20)])
+        .start(memory.clone())
+        .unwrap();
+    // Dropped at once, and then such as are still there at the end.
+    for _ in 0..2_000 {
+        log.capability().unwrap();
+    }
+    let left: Vec<_> = (0..2_000).map(|_| log.capability().unwrap()).collect();
+    assert_eq!(log.stop().unwrap().lost().total(), 0);
+    drop(left);
+    let written = Written::read("smallest-churn", &memory.content());
+    let of = |id| written.events.iter().filter(|event| event.id == id).count();
+    assert_eq!(
+        [of(45), of(27), of(28), of(46)],
+        [4_000, 8_000, 8_000, 4_000]
+    );
+    assert_eq!(of(30), 1);
+}
+
+#[test]
+fn flush_has_its_turn_while_threads_keep_the_collector_busy() {
+    struct Slow(Arc<AtomicU64>);
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            thread::sleep(Duration::from_millis(2));
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let writes = Arc::new(AtomicU64::new(0));
+    let log = EventLog::builder()
+        .start(Slow(Arc::clone(&writes)))
+        .unwrap();
+    let done = AtomicBool::new(false);
+    let mut most = 0;
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            let mut capability = log.capability().unwrap();
+            let done = &done;
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    capability.message("without a pause");
+                }
+            });
+        }
+        for _ in 0..20 {
+            let before = writes.load(Ordering::Relaxed);
+            log.flush().unwrap();
+            most = most.max(writes.load(Ordering::Relaxed) - before);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    // The pass that was under way, the flush's own, and one more where this thread was slow to ask:
+    // each writes three full buffers and some of what has come meanwhile.
+    assert!(most <= 80, "{most} writes");
+}
+
+#[test]
+fn the_last_clone_may_be_dropped_as_its_thread_ends() {
+    thread_local! {
+        static LOG: std::cell::RefCell<Option<EventLog>> = const { std::cell::RefCell::new(None) };
+    }
+    let memory = Memory::default();
+    let log = sleepy(&memory);
+    thread::spawn(move || {
+        log.message("kept");
+        LOG.set(Some(log));
+    })
+    .join()
+    .unwrap();
+    let written = Written::read("thread-local", &memory.content());
+    assert!(written.events.iter().any(|event| event.text == "kept"));
 }

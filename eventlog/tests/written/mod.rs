@@ -86,6 +86,14 @@ impl Written {
         written
     }
 
+    /// Whether a log has no end yet. Its last two bytes do not tell: the marker of a shared block
+    /// ends as a log does.
+    pub(crate) fn is_cut(mut log: &[u8]) -> bool {
+        let mut decoder = Decoder::new();
+        while decoder.next(&mut log).expect("a valid log").is_some() {}
+        decoder.finish().is_err()
+    }
+
     /// Texts of one capability's user messages, in order.
     pub(crate) fn messages(&self, cap: u16) -> Vec<&str> {
         self.events
