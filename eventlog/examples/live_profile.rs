@@ -12,13 +12,28 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 const LOG: &str = "live_profile.eventlog";
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    let Err(error) = run() else {
+        return ExitCode::SUCCESS;
+    };
+    eprint!("live_profile: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprint!(": {error}");
+        cause = error.source();
+    }
+    eprintln!();
+    ExitCode::FAILURE
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let log = EventLog::builder().file(LOG)?;
 
@@ -32,24 +47,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workers = thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
 
     main.capability.marker("index");
+    // All of them before the first one can end: its number would be free for the next.
+    let staff: Result<Vec<_>, _> = (0..workers)
+        .map(|number| Worker::start(&log, number as u32 + 2, &format!("indexer {number}")))
+        .collect();
+    let staff = staff?;
     let next = AtomicUsize::new(0);
     let parts = thread::scope(|scope| {
-        let threads: Vec<_> = (0..workers)
-            .map(|number| {
-                let worker = Worker::start(&log, number as u32 + 2, &format!("indexer {number}"));
-                let (corpus, next) = (&corpus, &next);
-                scope.spawn(move || worker.map(|worker| index(worker, corpus, next)))
-            })
+        let threads: Vec<_> = staff
+            .into_iter()
+            .map(|worker| scope.spawn(|| index(worker, &corpus, &next)))
             .collect();
         // The scheduler's view: this thread waits for the others.
         main.pause(StopStatus::BlockedOnMVar);
-        let parts: Result<Vec<_>, _> = threads
+        let parts: Vec<_> = threads
             .into_iter()
             .map(|thread| thread.join().expect("an indexer panicked"))
             .collect();
         main.resume();
         parts
-    })?;
+    });
 
     main.capability.marker("merge");
     let index = merge(parts);
