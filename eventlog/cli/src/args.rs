@@ -22,10 +22,10 @@ Exit codes:
   1  a log is bad
   2  usage error, or a file cannot be read or written";
 
-/// Checks, shows and summarises the event logs of Haskell programs
+/// Checks, shows and summarises event logs in GHC's format
 ///
-/// A program built by GHC writes such a log when it is run with `+RTS -l`. Logs of GHC 6.12 to 9.12
-/// are read.
+/// A Haskell program writes such a log when it is run with `+RTS -l`, a Rust program by the crate
+/// ghc-eventlog. Logs of GHC 6.12 to 9.12 are read.
 #[derive(Parser, Debug)]
 #[command(name = "eventlog", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
@@ -62,8 +62,8 @@ pub(crate) struct CheckArgs {
 
 /// Print the events of a log, one a line
 ///
-/// A line is the time in seconds since the program's start, the capability ("-" for none), and the
-/// event. Block markers are left out. Sorting takes about as much memory as the log is long;
+/// A line is the time in seconds since the program's start (of a Rust program: since the log's), the
+/// capability ("-" for none), and the event. Block markers are left out. Sorting takes about as much memory as the log is long;
 /// events of the same time stay in the order of the log. Of a log that is bad, what comes before
 /// the fault is shown, then the fault is told.
 #[derive(ClapArgs, Debug)]
@@ -109,7 +109,7 @@ fn parse_cap(text: &str) -> Result<Cap, String> {
 #[derive(ClapArgs, Debug)]
 #[command(after_help = concat_help("\
 With --json there is one object a line for each file. Times are in nanoseconds since the program's \
-start. Block markers are counted in events, counts and names, not in events_per_cap. Keys are \
+start (of a Rust program: since the log's). Block markers are counted in events, counts and names, not in events_per_cap. Keys are \
 capabilities (\"none\" for none, 65535 in blocks_per_cap), or numbers or names of event types.
 
 Examples:
