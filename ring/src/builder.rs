@@ -1,7 +1,9 @@
 //! The shape of a ring: how long its chunks are, and how many there may be.
 
-use crate::chunk;
+use crate::chunk::Form;
 use crate::error::BuildError;
+use crate::pool::Pool;
+use crate::spsc::shared::Plan;
 use crate::spsc::{self, Consumer, Producer};
 
 /// Bytes of items that a chunk holds where nobody says otherwise.
@@ -9,6 +11,9 @@ const DEFAULT_CHUNK_BYTES: usize = 1024;
 
 /// Most chunks that [`Builder::with_capacity`] divides a ring into.
 const DEFAULT_MAX_CHUNKS: usize = 1024;
+
+/// Chunks that a ring can grow to at least, where nobody says otherwise.
+const DEFAULT_ENTRIES: usize = 16;
 
 /// Makes rings of a given shape.
 ///
@@ -31,6 +36,9 @@ const DEFAULT_MAX_CHUNKS: usize = 1024;
 pub struct Builder {
     shape: Shape,
     preallocate: bool,
+    max_chunks: usize,
+    headroom: usize,
+    pool: Option<Pool>,
     origin: usize,
 }
 
@@ -53,6 +61,9 @@ impl Builder {
         Builder {
             shape: Shape::Exact { chunk_len, chunks },
             preallocate: false,
+            max_chunks: DEFAULT_ENTRIES,
+            headroom: 0,
+            pool: None,
             origin: 0,
         }
     }
@@ -74,6 +85,9 @@ impl Builder {
         Builder {
             shape: Shape::Capacity(capacity),
             preallocate: false,
+            max_chunks: DEFAULT_ENTRIES,
+            headroom: 0,
+            pool: None,
             origin: 0,
         }
     }
@@ -91,6 +105,48 @@ impl Builder {
     #[must_use]
     pub fn preallocate(mut self, yes: bool) -> Self {
         self.preallocate = yes;
+        self
+    }
+
+    /// How many chunks the ring can be [given](crate::Control::set_chunks) while it is used: at least
+    /// as many as this says (16 where it is not called) and as it begins with. The table takes 64
+    /// bytes for each, rounded up to a power of two.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).max_chunks(64).spsc::<u8>()?;
+    /// producer.control().set_chunks(64)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn max_chunks(mut self, max: usize) -> Self {
+        self.max_chunks = max;
+        self
+    }
+
+    /// Bytes that each chunk has before its first slot, for whoever [takes it
+    /// out](crate::spsc::Consumer::take_chunk) to put a header there; see
+    /// [`OwnedChunk::headroom_mut`](crate::OwnedChunk::headroom_mut). None where this is not called.
+    ///
+    /// ```
+    /// let builder = chunkring::Builder::new(4096, 4).headroom(24);
+    /// ```
+    #[must_use]
+    pub fn headroom(mut self, bytes: usize) -> Self {
+        self.headroom = bytes;
+        self
+    }
+
+    /// The pool that the chunks come from. A ring has one of its own, without a budget, where this
+    /// is not called.
+    ///
+    /// ```
+    /// let pool = chunkring::Pool::new(1 << 20)?;
+    /// let builder = chunkring::Builder::new(4096, 4).pool(&pool);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn pool(mut self, pool: &Pool) -> Self {
+        self.pool = Some(pool.clone());
         self
     }
 
@@ -120,19 +176,37 @@ impl Builder {
     /// ```
     pub fn spsc<T>(&self) -> Result<(Producer<T>, Consumer<T>), BuildError> {
         let (chunk_len, chunks) = self.resolve(size_of::<T>())?;
+        let item_size = size_of::<T>();
         let too_large = BuildError::TooLarge {
             chunk_len,
             chunks,
-            item_size: size_of::<T>(),
+            item_size,
         };
+        let form = Form::new(self.headroom).ok_or(too_large)?;
+        let entries = chunks
+            .max(self.max_chunks)
+            .checked_next_power_of_two()
+            .ok_or(too_large)?;
         // Half the range of a position tells "ahead" from "behind" after a wrap-around.
         let in_range = chunk_len
-            .checked_mul(chunks)
+            .checked_mul(entries)
             .is_some_and(|n| n <= isize::MAX as usize);
-        if !in_range || !chunk::fits_address_space::<T>(chunk_len) {
+        if !in_range || chunk_len > form.max_len() {
             return Err(too_large);
         }
-        spsc::ring(chunk_len, chunks, self.preallocate, self.origin, too_large)
+        let pool = match &self.pool {
+            Some(pool) => pool.clone(),
+            None => Pool::new(usize::MAX)?,
+        };
+        spsc::ring(Plan {
+            chunk_len,
+            chunks,
+            entries,
+            preallocate: self.preallocate,
+            origin: self.origin,
+            form,
+            pool,
+        })
     }
 
     /// The chunk length and the number of chunks for items of `item_size` bytes.

@@ -130,6 +130,139 @@ impl fmt::Display for PopError {
 
 impl core::error::Error for PopError {}
 
+/// Why there was no chunk to [take out](crate::spsc::Consumer::take_chunk).
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, TakeError};
+///
+/// let (mut producer, mut consumer) = Builder::new(2, 2).spsc()?;
+/// assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Empty);
+/// producer.push(1).unwrap();
+/// assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Open);
+/// drop(producer);
+/// assert_eq!(consumer.take_chunk().unwrap().len(), 1);
+/// assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Closed);
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeError {
+    /// Nothing is there now; the producer lives and may bring more.
+    Empty,
+    /// There are items, in a chunk that the producer is still filling.
+    Open,
+    /// Nothing is there and nothing will ever come.
+    Closed,
+}
+
+impl TakeError {
+    /// Whether there was no item.
+    ///
+    /// ```
+    /// assert!(chunkring::TakeError::Empty.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        matches!(self, TakeError::Empty)
+    }
+
+    /// Whether there were items, in a chunk that is not complete yet.
+    ///
+    /// ```
+    /// assert!(chunkring::TakeError::Open.is_open());
+    /// ```
+    pub fn is_open(&self) -> bool {
+        matches!(self, TakeError::Open)
+    }
+
+    /// Whether nothing will ever come again.
+    ///
+    /// ```
+    /// assert!(chunkring::TakeError::Closed.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        matches!(self, TakeError::Closed)
+    }
+}
+
+impl From<PopError> for TakeError {
+    fn from(error: PopError) -> Self {
+        match error {
+            PopError::Empty => TakeError::Empty,
+            PopError::Closed => TakeError::Closed,
+        }
+    }
+}
+
+impl fmt::Display for TakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TakeError::Empty => "the ring is empty",
+            TakeError::Open => "the oldest chunk is still being filled",
+            TakeError::Closed => "the ring is closed: its producer is gone and no item is left",
+        })
+    }
+}
+
+impl core::error::Error for TakeError {}
+
+/// Why a [`Control`](crate::Control) refused a shape. Nothing was changed.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, ResizeError};
+///
+/// let (producer, _consumer) = Builder::new(64, 4).spsc::<u8>()?;
+/// let refused = producer.control().set_chunks(1_000_000).unwrap_err();
+/// assert!(matches!(refused, ResizeError::TooManyChunks { chunks: 1_000_000, .. }));
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResizeError {
+    /// Chunks of no slots were asked for.
+    ZeroChunkLen,
+    /// No chunks were asked for.
+    ZeroChunks,
+    /// The ring's table has no room for so many chunks.
+    TooManyChunks {
+        /// Number of chunks that was asked for.
+        chunks: usize,
+        /// The most that there can be.
+        max: usize,
+    },
+    /// Chunks of that length would exceed the address space or the range of positions.
+    TooLong {
+        /// Slots in a chunk that were asked for.
+        chunk_len: usize,
+        /// The most that there can be.
+        max: usize,
+    },
+}
+
+impl fmt::Display for ResizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResizeError::ZeroChunkLen => f.write_str("a chunk needs at least 1 slot, not 0"),
+            ResizeError::ZeroChunks => f.write_str("a ring needs at least 1 chunk, not 0"),
+            ResizeError::TooManyChunks { chunks, max } => {
+                write!(
+                    f,
+                    "the ring was made for at most {max} chunks, not {chunks}"
+                )
+            }
+            ResizeError::TooLong { chunk_len, max } => {
+                write!(
+                    f,
+                    "a chunk of the ring can have at most {max} slots, not {chunk_len}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for ResizeError {}
+
 /// Why [`reserve`](crate::spsc::Producer::reserve) gave no slots.
 ///
 /// # Examples

@@ -134,12 +134,54 @@ pub(crate) fn load_own(word: &AtomicUsize) -> usize {
     word.load(Ordering::Relaxed)
 }
 
-/// [`load_own`] for a pointer.
+/// Loads a word that the calling thread may write next, and other threads, too.
+///
+/// For loom such a load is an exchange of nothing, which it does not forget (see [`load_own`]); or,
+/// where the environment's `LOOM_LOADS` is `plain`, a load, which may see an old value. Neither
+/// explores everything, so models run in both ways.
 #[inline(always)]
-pub(crate) fn load_own_ptr<T>(word: &AtomicPtr<T>) -> *mut T {
+pub(crate) fn load_before_write(word: &AtomicUsize) -> usize {
     #[cfg(loom)]
-    // SAFETY: no other thread writes the word.
-    return unsafe { word.unsync_load() };
-    #[cfg(not(loom))]
+    if loads_are_exchanges() {
+        return word.fetch_add(0, Ordering::Relaxed);
+    }
     word.load(Ordering::Relaxed)
+}
+
+/// [`load_before_write`] for a pointer.
+#[inline(always)]
+pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>) -> *mut T {
+    #[cfg(loom)]
+    if loads_are_exchanges() {
+        let nothing = core::ptr::null_mut();
+        let outcome = word.compare_exchange(nothing, nothing, Ordering::Relaxed, Ordering::Relaxed);
+        return outcome.unwrap_or_else(|seen| seen);
+    }
+    word.load(Ordering::Relaxed)
+}
+
+#[cfg(loom)]
+fn loads_are_exchanges() -> bool {
+    extern crate std;
+    static PLAIN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    !*PLAIN.get_or_init(|| std::env::var("LOOM_LOADS").is_ok_and(|loads| loads == "plain"))
+}
+
+/// Under loom, what an owner touches before it hands memory over and after it has got it, so that a
+/// missing order between the two is found. Otherwise nothing.
+pub(crate) struct Handover(#[cfg(loom)] loom::cell::UnsafeCell<()>);
+
+impl Handover {
+    pub(crate) fn new() -> Self {
+        Handover(
+            #[cfg(loom)]
+            loom::cell::UnsafeCell::new(()),
+        )
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&self) {
+        #[cfg(loom)]
+        self.0.with_mut(|_| ());
+    }
 }

@@ -1,10 +1,13 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
-use super::joint::Joint;
-use crate::error::PopError;
+use super::shared::Shared;
+use crate::control::Control;
+use crate::counted::Counted;
+use crate::error::{PopError, TakeError};
+use crate::owned::OwnedChunk;
 use crate::primitive::{Ordering, Slot};
 use core::fmt;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 /// The half that takes items out. It may be sent to another thread, and is not shared.
 ///
@@ -60,7 +63,7 @@ pub struct Consumer<T> {
     holes: usize,
     /// The position that was last stored to `read`.
     told: usize,
-    shared: Joint<T>,
+    shared: Counted<Shared<T>>,
 }
 
 // SAFETY: a consumer only ever moves items out of the ring, so it may go wherever they may go. The
@@ -68,7 +71,7 @@ pub struct Consumer<T> {
 unsafe impl<T: Send> Send for Consumer<T> {}
 
 impl<T> Consumer<T> {
-    pub(super) fn new(shared: Joint<T>, origin: usize) -> Self {
+    pub(super) fn new(shared: Counted<Shared<T>>, origin: usize) -> Self {
         let seq = shared.consumer.head.load(Ordering::Relaxed);
         Consumer {
             position: origin,
@@ -110,7 +113,12 @@ impl<T> Consumer<T> {
             self.refill()?;
         }
         debug_assert!(
-            self.end.wrapping_sub(self.position).wrapping_sub(1) < self.shared.fixed.chunk_len,
+            self.end.wrapping_sub(self.position).wrapping_sub(1)
+                < self
+                    .shared
+                    .entry(self.seq.wrapping_sub(1))
+                    .len
+                    .load(Ordering::Relaxed),
             "the slot lies in the current chunk"
         );
         // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
@@ -176,7 +184,7 @@ impl<T> Consumer<T> {
             if tail == self.position {
                 // Acquire: pairs with the Release store in the producer's drop. Its last tail was
                 // stored before, so one more look tells whether anything came in between.
-                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+                let closed = self.shared.settings.producer_gone.load(Ordering::Acquire);
                 let seen = tail;
                 tail = self.shared.producer.tail.load(Ordering::Acquire);
                 if tail == seen {
@@ -209,14 +217,11 @@ impl<T> Consumer<T> {
 
     /// Moves `end` to where the items of the current chunk end, which must be complete.
     fn see_hole(&mut self) {
+        let entry = self.shared.entry(self.seq.wrapping_sub(1));
         // Relaxed: the tail that completed the chunk has been acquired.
-        let used = self
-            .shared
-            .entry(self.seq.wrapping_sub(1))
-            .used
-            .load(Ordering::Relaxed);
+        let used = entry.used.load(Ordering::Relaxed);
         let range_end = self.end.wrapping_add(self.hole);
-        self.hole = self.shared.fixed.chunk_len - used;
+        self.hole = entry.len.load(Ordering::Relaxed) - used;
         self.end = range_end.wrapping_sub(self.hole);
     }
 
@@ -233,15 +238,53 @@ impl<T> Consumer<T> {
             "chunks follow each other without a gap"
         );
         self.base = first.wrapping_sub(start);
-        self.end = start.wrapping_add(self.shared.fixed.chunk_len);
+        self.end = start.wrapping_add(entry.len.load(Ordering::Relaxed));
         self.seq = self.seq.wrapping_add(1);
         self.in_chunk = true;
     }
 
-    /// Gives the current chunk, from which every item has been taken, back to the producer.
+    /// Gives the current chunk, from which every item has been taken, back to the producer, or to
+    /// the pool where the producer has enough or wants another length by now.
     #[cold]
     #[inline(never)]
     fn retire(&mut self) {
+        let shared = &*self.shared;
+        let settings = &*shared.settings;
+        let entry = shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: the entry was acquired with the chunk.
+        let len = entry.len.load(Ordering::Relaxed);
+        // Relaxed: settings; the number of chunks is a matter of the moment.
+        let outdated = len != settings.chunk_len.load(Ordering::Relaxed)
+            || shared.exceeds(
+                shared.producer.installed.load(Ordering::Relaxed),
+                settings.chunks.load(Ordering::Relaxed),
+            );
+        if outdated || shared.has_idle(self.seq) {
+            let first = self.detach();
+            // SAFETY: by invariant 3 a chunk that this half has taken out of its entry is this
+            // half's, and every item has been moved out.
+            unsafe {
+                if outdated {
+                    settings.form.free(first, len, &settings.pool);
+                } else {
+                    settings.form.put(first, len, &settings.pool);
+                }
+            }
+        }
+        self.leave();
+    }
+
+    /// Takes the current chunk out of its entry, for good.
+    fn detach(&self) -> NonNull<Slot<T>> {
+        let entry = self.shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: acquired with the chunk; whoever finds the entry idle has acquired the head.
+        let first = entry.first.load(Ordering::Relaxed);
+        entry.first.store(ptr::null_mut(), Ordering::Relaxed);
+        NonNull::new(first).expect("a chunk in traffic is in its entry")
+    }
+
+    /// Goes beyond the current chunk, with which this half has done.
+    fn leave(&mut self) {
         let hole = core::mem::take(&mut self.hole);
         self.holes = self.holes.wrapping_add(hole);
         self.position = self.end.wrapping_add(hole);
@@ -250,9 +293,85 @@ impl<T> Consumer<T> {
         self.in_chunk = false;
         // Before the head, so that `read` is never behind the chunk that the head names.
         self.tell_position();
-        // Release: pairs with the producer's Acquire load of the head; every item has been moved
-        // out before the producer writes to the chunk again.
+        // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
+        // been moved out before anybody else uses the chunk or its entry.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
+    }
+
+    /// Takes the oldest chunk out whole, with those of its items that have not been taken yet, to be
+    /// kept as long as one likes, read in place, or sent to another thread.
+    ///
+    /// Never blocks, copies no item, and allocates nothing. For the ring it is as if every item had
+    /// been taken; the memory counts against the [pool](crate::Pool)'s budget until the chunk is
+    /// dropped.
+    ///
+    /// # Errors
+    /// [`TakeError::Open`] where the chunk is still being filled: it is complete when it is full, when
+    /// the producer has [sealed](super::Producer::seal) it or gone on to another, or when the
+    /// producer is gone. [`TakeError::Empty`] and [`TakeError::Closed`] as for [`pop`](Self::pop).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(2, 2).spsc()?;
+    /// for number in 1..=4 {
+    ///     producer.push(number).unwrap();
+    /// }
+    /// let first = consumer.take_chunk()?;
+    /// let second = consumer.take_chunk()?;
+    /// producer.push(5).unwrap(); // two chunks are free again
+    /// assert_eq!(*first, [1, 2]);
+    /// assert_eq!(std::thread::spawn(move || second.iter().sum::<i32>()).join().unwrap(), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
+        self.refill()?;
+        // Only a complete chunk is known to its end.
+        if self.limit != self.end {
+            return Err(TakeError::Open);
+        }
+        let first = self.detach();
+        let settings = &*self.shared.settings;
+        let entry = self.shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: acquired with the chunk.
+        let start = entry.start.load(Ordering::Relaxed);
+        let len = entry.len.load(Ordering::Relaxed);
+        let items = self.position.wrapping_sub(start)..self.end.wrapping_sub(start);
+        // SAFETY: by invariant 3 the chunk is this half's, and by invariant 1 these slots hold
+        // items; the ring forgets both.
+        let chunk =
+            unsafe { OwnedChunk::new(first, len, items, settings.form, settings.pool.clone()) };
+        self.leave();
+        Ok(chunk)
+    }
+
+    /// Asks the producer to seal the chunk that it is filling; it does so when it next
+    /// [looks](super::Producer::seal_if_requested).
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
+    /// consumer.request_seal();
+    /// assert!(producer.seal_if_requested());
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn request_seal(&self) {
+        // Relaxed: a wish; nothing is read because of it.
+        self.shared
+            .settings
+            .seal_wanted
+            .store(true, Ordering::Relaxed);
+    }
+
+    /// A handle to change the ring's shape with, from any thread.
+    ///
+    /// ```
+    /// let (_producer, consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// consumer.control().set_chunk_len(128)?;
+    /// assert_eq!(consumer.capacity(), 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn control(&self) -> Control<T> {
+        Control::new(Counted::clone(&self.shared))
     }
 
     /// Lets the producer's `len` know how far this half has come. Stored only where nothing is to be
@@ -297,9 +416,10 @@ impl<T> Consumer<T> {
             entry = shared.entry(seq);
         }
         let start = entry.start.load(Ordering::Relaxed);
+        let len = entry.len.load(Ordering::Relaxed);
         let mut holes = entry.holes.load(Ordering::Relaxed);
-        if tail.wrapping_sub(start) == shared.fixed.chunk_len {
-            holes = holes.wrapping_add(shared.fixed.chunk_len - entry.used.load(Ordering::Relaxed));
+        if tail.wrapping_sub(start) == len {
+            holes = holes.wrapping_add(len - entry.used.load(Ordering::Relaxed));
         }
         let put = tail.wrapping_sub(holes);
         let taken = self.position.wrapping_sub(self.holes);
@@ -339,16 +459,17 @@ impl<T> Consumer<T> {
         } else {
             self.seq
         };
-        if installed.wrapping_sub(head) < shared.fixed.chunks {
+        // Relaxed: a setting.
+        if installed.wrapping_sub(head) < shared.settings.chunks.load(Ordering::Relaxed) {
             return false;
         }
-        let start = shared
-            .entry(installed.wrapping_sub(1))
+        let entry = shared.entry(installed.wrapping_sub(1));
+        let end = entry
             .start
-            .load(Ordering::Relaxed);
+            .load(Ordering::Relaxed)
+            .wrapping_add(entry.len.load(Ordering::Relaxed));
         // Relaxed: nothing is read on the strength of it.
-        let tail = shared.producer.tail.load(Ordering::Relaxed);
-        tail.wrapping_sub(start) == shared.fixed.chunk_len
+        shared.producer.tail.load(Ordering::Relaxed) == end
     }
 
     /// The most items that the ring can hold: chunks times chunk length.
@@ -375,7 +496,7 @@ impl<T> Consumer<T> {
     /// ```
     pub fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release store in the producer's drop.
-        self.shared.fixed.producer_gone.load(Ordering::Acquire)
+        self.shared.settings.producer_gone.load(Ordering::Acquire)
     }
 }
 
@@ -386,9 +507,10 @@ impl<T> Drop for Consumer<T> {
         // Release: pairs with the producer's Acquire loads; what this thread did, and how far this
         // half came, is seen by a producer that knows of the end.
         self.shared
-            .fixed
+            .settings
             .consumer_gone
             .store(true, Ordering::Release);
+        self.shared.half_ends();
     }
 }
 

@@ -57,17 +57,16 @@
 //! ```
 
 mod consumer;
-mod joint;
 mod producer;
-mod shared;
+pub(crate) mod shared;
 
 pub use consumer::{Consumer, ReadSlice};
 pub use producer::{Grant, Producer};
 
 use crate::builder::Builder;
+use crate::counted::Counted;
 use crate::error::BuildError;
-use joint::Joint;
-use shared::Shared;
+use shared::{Plan, Shared};
 
 /// A ring in which `capacity` items always fit; short for
 /// [`Builder::with_capacity(capacity).spsc()`](Builder::with_capacity).
@@ -87,16 +86,12 @@ pub fn bounded<T>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildEr
     Builder::with_capacity(capacity).spsc()
 }
 
-/// Both halves of a new ring whose numbers begin at `origin`. The shape has been checked, but for
-/// the size of the table.
-pub(crate) fn ring<T>(
-    chunk_len: usize,
-    chunks: usize,
-    preallocate: bool,
-    origin: usize,
-    too_large: BuildError,
-) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    let shared = Shared::new(chunk_len, chunks, preallocate, origin, too_large)?;
-    let (one, other) = Joint::pair(shared).ok_or(BuildError::OutOfMemory)?;
-    Ok((Producer::new(one, origin), Consumer::new(other, origin)))
+/// Both halves of a new ring.
+pub(crate) fn ring<T>(plan: Plan<T>) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    let origin = plan.origin;
+    let shared = Counted::new(Shared::new(plan)?).ok_or(BuildError::OutOfMemory)?;
+    Ok((
+        Producer::new(Counted::clone(&shared), origin),
+        Consumer::new(shared, origin),
+    ))
 }

@@ -1,12 +1,12 @@
 //! The producer's half, and the contiguous slots that it reserves.
 
-use super::joint::Joint;
-use super::shared::Entry;
-use crate::chunk;
+use super::shared::{Entry, Shared};
+use crate::control::Control;
+use crate::counted::Counted;
 use crate::error::{PushError, ReserveError};
-use crate::primitive::{Ordering, Slot, load_own, load_own_ptr};
+use crate::primitive::{Ordering, Slot, load_own};
 use core::fmt;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 /// The half that puts items in. It may be sent to another thread, and is not shared.
 ///
@@ -62,7 +62,9 @@ pub struct Producer<T> {
     head: usize,
     /// Positions lost to holes so far.
     holes: usize,
-    shared: Joint<T>,
+    /// Slots of the current chunk.
+    len: usize,
+    shared: Counted<Shared<T>>,
 }
 
 // SAFETY: a producer only ever moves items into the ring, so it may go wherever they may go. The
@@ -70,7 +72,7 @@ pub struct Producer<T> {
 unsafe impl<T: Send> Send for Producer<T> {}
 
 impl<T> Producer<T> {
-    pub(super) fn new(shared: Joint<T>, origin: usize) -> Self {
+    pub(super) fn new(shared: Counted<Shared<T>>, origin: usize) -> Self {
         let seq = load_own(&shared.producer.installed);
         Producer {
             base: ptr::null_mut(),
@@ -78,6 +80,7 @@ impl<T> Producer<T> {
             seq,
             head: seq,
             holes: 0,
+            len: 0,
             shared,
         }
     }
@@ -126,12 +129,14 @@ impl<T> Producer<T> {
         let position = self.position();
         if position == self.end {
             // The item stays here meanwhile: a large one is costly to hand down and back.
-            if let Err(refused) = self.next_chunk() {
+            // Relaxed: a setting.
+            let len = self.shared.settings.chunk_len.load(Ordering::Relaxed);
+            if let Err(refused) = self.next_chunk(len) {
                 return Err(refused.with(item));
             }
         }
         debug_assert!(
-            self.end.wrapping_sub(position).wrapping_sub(1) < self.shared.fixed.chunk_len,
+            self.end.wrapping_sub(position).wrapping_sub(1) < self.len,
             "the slot lies in the current chunk"
         );
         // SAFETY: by invariant 1 the current chunk's slots from the tail to its end are empty and
@@ -172,7 +177,7 @@ impl<T> Producer<T> {
             self.make_room(count)?;
         }
         debug_assert!(
-            (count..=self.shared.fixed.chunk_len).contains(&self.end.wrapping_sub(self.position())),
+            (count..=self.len).contains(&self.end.wrapping_sub(self.position())),
             "the slots lie in the current chunk"
         );
         Ok(Grant {
@@ -186,14 +191,15 @@ impl<T> Producer<T> {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, count: usize) -> Result<(), ReserveError> {
-        let chunk_len = self.shared.fixed.chunk_len;
+        // Relaxed: a setting. Looked at once, so that the chunk is as long as was promised.
+        let chunk_len = self.shared.settings.chunk_len.load(Ordering::Relaxed);
         if count > chunk_len {
             return Err(ReserveError::TooLong {
                 requested: count,
                 chunk_len,
             });
         }
-        self.next_chunk().map_err(|refused| match refused {
+        self.next_chunk(chunk_len).map_err(|refused| match refused {
             Refused::Full => {
                 if self.seq.wrapping_sub(self.head) == 1 {
                     // The chunk that is being filled is the only one in traffic.
@@ -214,75 +220,140 @@ impl<T> Producer<T> {
         }
         let entry = self.shared.entry(self.seq.wrapping_sub(1));
         // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
-        entry
-            .used
-            .store(self.shared.fixed.chunk_len - hole, Ordering::Relaxed);
+        entry.used.store(self.len - hole, Ordering::Relaxed);
         self.holes = self.holes.wrapping_add(hole);
         self.publish(self.end);
     }
 
-    /// Installs another chunk as the current one, closing the one before it.
+    /// Installs another chunk of `len` slots as the current one, closing the one before it.
     #[cold]
     #[inline(never)]
-    fn next_chunk(&mut self) -> Result<(), Refused> {
+    fn next_chunk(&mut self, len: usize) -> Result<(), Refused> {
         let shared = &*self.shared;
+        let settings = &*shared.settings;
         // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
         // as `is_closed` does.
-        if shared.fixed.consumer_gone.load(Ordering::Acquire) {
+        if settings.consumer_gone.load(Ordering::Acquire) {
             return Err(Refused::Closed);
         }
-        let reclaimed = load_own(&shared.producer.reclaimed);
-        // Where a chunk is idle, fewer than all are in traffic (invariant 2).
-        if self.head == reclaimed {
+        // Relaxed: a setting.
+        let chunks = settings.chunks.load(Ordering::Relaxed);
+        let room = |head: usize| self.seq.wrapping_sub(head) < chunks;
+        let mut idle = if room(self.head) {
+            self.reclaim(len)
+        } else {
+            None
+        };
+        if idle.is_none() {
             // Acquire: pairs with the consumer's Release store of the head; it has moved every item
             // out of the chunks before it.
             self.head = shared.consumer.head.load(Ordering::Acquire);
-            if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {
+            if !room(self.head) {
                 return Err(Refused::Full);
             }
+            idle = self.reclaim(len);
         }
-        let first = if self.head != reclaimed {
-            // The oldest idle chunk. Its entry is this half's own writing.
-            let first = load_own_ptr(&shared.entry(reclaimed).first);
-            // Relaxed: read by nobody else before the ring's end.
-            shared
-                .producer
-                .reclaimed
-                .store(reclaimed.wrapping_add(1), Ordering::Relaxed);
-            first
-        } else {
+        let first = match idle {
+            Some(first) => first,
             // No chunk is idle, and fewer are in traffic than may be.
-            chunk::allocate(shared.fixed.chunk_len)
-                .ok_or(Refused::Full)?
-                .as_ptr()
+            None => settings
+                .form
+                .make(len, &settings.pool)
+                .ok_or(Refused::Full)?,
         };
         self.close_chunk();
-        self.install(first);
+        self.install(first.as_ptr(), len);
         Ok(())
     }
 
+    /// The oldest idle chunk of `len` slots; those of other lengths are freed.
+    fn reclaim(&self, len: usize) -> Option<NonNull<Slot<T>>> {
+        loop {
+            let (first, its_len) = self.shared.reclaim(self.head)?;
+            if its_len == len {
+                return Some(first);
+            }
+            let settings = &*self.shared.settings;
+            // SAFETY: by invariant 2 the chunk is this half's, and it holds no items.
+            unsafe { settings.form.free(first, its_len, &settings.pool) };
+        }
+    }
+
     /// Makes the chunk at `first`, whose slots are all empty and this half's, the current one.
-    fn install(&mut self, first: *mut Slot<T>) {
+    fn install(&mut self, first: *mut Slot<T>, len: usize) {
         let shared = &*self.shared;
         let start = self.end;
-        let chunk_len = shared.fixed.chunk_len;
-        let Entry {
-            first: entry_first,
-            start: entry_start,
-            used,
-            holes,
-        } = shared.entry(self.seq);
+        let entry: &Entry<T> = shared.entry(self.seq);
         // Relaxed: the consumer reads the entry only after it has seen a tail beyond `start`, or
-        // `installed` beyond this chunk.
-        entry_first.store(first, Ordering::Relaxed);
-        entry_start.store(start, Ordering::Relaxed);
-        used.store(chunk_len, Ordering::Relaxed);
-        holes.store(self.holes, Ordering::Relaxed);
+        // `installed` beyond this chunk; a trimmer, after it has seen a head beyond it.
+        entry.first.store(first, Ordering::Relaxed);
+        entry.len.store(len, Ordering::Relaxed);
+        entry.start.store(start, Ordering::Relaxed);
+        entry.used.store(len, Ordering::Relaxed);
+        entry.holes.store(self.holes, Ordering::Relaxed);
         self.seq = self.seq.wrapping_add(1);
         // Release: pairs with the Acquire loads in the consumer's `len` and `is_full`.
         shared.producer.installed.store(self.seq, Ordering::Release);
         self.base = first.wrapping_sub(start);
-        self.end = start.wrapping_add(chunk_len);
+        self.end = start.wrapping_add(len);
+        self.len = len;
+    }
+
+    /// Ends the current chunk, so that the consumer can take it out whole; the next item begins
+    /// another one. Its empty slots stay unused. A chunk in which there is nothing yet is left alone.
+    ///
+    /// Never blocks and never allocates.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// assert!(consumer.take_chunk().is_err(), "it is still being filled");
+    /// producer.seal();
+    /// assert_eq!(&*consumer.take_chunk()?, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn seal(&mut self) {
+        if self.end.wrapping_sub(self.position()) != self.len {
+            self.close_chunk();
+        }
+    }
+
+    /// [Seals](Self::seal) the current chunk if the consumer has
+    /// [asked](crate::spsc::Consumer::request_seal) for it since the last call. Says whether it had.
+    ///
+    /// The wish is not looked at elsewhere, so that a push costs nothing for it; a producer whose
+    /// consumer takes chunks calls this where it suits, once in a while.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// producer.push(1).unwrap();
+    /// assert!(!producer.seal_if_requested());
+    /// consumer.request_seal();
+    /// assert!(producer.seal_if_requested());
+    /// assert_eq!(&*consumer.take_chunk()?, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn seal_if_requested(&mut self) -> bool {
+        let wanted = &self.shared.settings.seal_wanted;
+        // Relaxed: a wish; nothing is read because of it. Looked at before it is changed, so that
+        // the line stays where it is while nobody wishes anything.
+        let wanted = wanted.load(Ordering::Relaxed) && wanted.swap(false, Ordering::Relaxed);
+        if wanted {
+            self.seal();
+        }
+        wanted
+    }
+
+    /// A handle to change the ring's shape with, from any thread.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// producer.control().set_chunks(8)?;
+    /// assert_eq!(producer.capacity(), 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn control(&self) -> Control<T> {
+        Control::new(Counted::clone(&self.shared))
     }
 
     /// Items in the ring. Exact but for the chunk that the consumer is reading: of that one, items
@@ -364,9 +435,11 @@ impl<T> Producer<T> {
         let shared = &*self.shared;
         // Relaxed: a count; the slots themselves are acquired when a push needs them.
         let head = shared.consumer.head.load(Ordering::Relaxed);
-        let free_chunks = shared.fixed.chunks - self.seq.wrapping_sub(head);
+        // Relaxed: settings. More chunks may be in traffic than may be by now.
+        let chunks = shared.settings.chunks.load(Ordering::Relaxed);
+        let free_chunks = chunks.saturating_sub(self.seq.wrapping_sub(head));
         let rest = self.end.wrapping_sub(self.position());
-        rest + free_chunks * shared.fixed.chunk_len
+        rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
     /// The most items that the ring can hold: chunks times chunk length.
@@ -388,7 +461,8 @@ impl<T> Producer<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn chunk_len(&self) -> usize {
-        self.shared.fixed.chunk_len
+        // Relaxed: a setting.
+        self.shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
     /// Whether the consumer is gone.
@@ -403,17 +477,20 @@ impl<T> Producer<T> {
     pub fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release store in the consumer's drop; what its thread did before
         // is seen after this has said yes.
-        self.shared.fixed.consumer_gone.load(Ordering::Acquire)
+        self.shared.settings.consumer_gone.load(Ordering::Acquire)
     }
 }
 
 impl<T> Drop for Producer<T> {
     fn drop(&mut self) {
+        // Whoever takes whole chunks gets the last one, too.
+        self.seal();
         // Release: pairs with the consumer's Acquire loads; it then sees the last tail.
         self.shared
-            .fixed
+            .settings
             .producer_gone
             .store(true, Ordering::Release);
+        self.shared.half_ends();
     }
 }
 

@@ -1,12 +1,12 @@
-//! What the two halves share: positions, the table of chunks, and the end of it all.
+//! What the two halves share: positions, the table of chunks, the settings, and the end of it all.
 //!
 //! # Positions
 //!
 //! A position counts slots since the ring was made, wrapping. Chunk after chunk covers a range of
 //! positions, each exactly as long as the chunk; the items of a chunk lie at its beginning. A chunk
-//! that is closed early (a contiguous reservation did not fit) has a *hole* from its last item to
-//! the end of its range, and the tail skips it. So a chunk is complete exactly when the tail has
-//! reached the end of its range, full or not.
+//! that is closed early (a contiguous reservation did not fit, or it was sealed) has a *hole* from
+//! its last item to the end of its range, and the tail skips it. So a chunk is complete exactly when
+//! the tail has reached the end of its range, full or not.
 //!
 //! ```text
 //!  chunk   reclaimed      head                       installed
@@ -21,32 +21,38 @@
 //! 1. The slots at positions from the consumer's to the tail, holes left out, hold items; the
 //!    consumer owns them. All other slots of chunks that are not idle are empty, and the producer
 //!    owns those of the chunk that it fills.
-//! 2. Chunks `head..installed` belong to the ring's traffic, chunks `reclaimed..head` are idle and
-//!    belong to the producer; there are never more than `chunks` of both, and the table has at least
-//!    as many entries, so an entry is not written again while its chunk is in either range.
+//! 2. Chunks `head..installed` belong to the ring's traffic. Chunks `reclaimed..head` are idle, but
+//!    for those that the consumer has detached, whose entry has no chunk; whoever moves `reclaimed`
+//!    past an idle chunk owns it. There are never more chunks from `reclaimed` to `installed` than
+//!    the table has entries, so an entry is not written again while its chunk is in either range.
 //! 3. An entry is written by the producer alone, before the tail passes the chunk's start (`used`:
-//!    before the tail reaches the end of the chunk's range).
+//!    before the tail reaches the end of the chunk's range); but the consumer, and nobody else, may
+//!    take the chunk out of it before the head passes it.
 //!
 //! # Orderings
 //!
 //! | word | writer | pairs |
 //! |---|---|---|
 //! | `tail` | producer | its Release store with the consumer's Acquire load: items, entries and `used` are seen |
-//! | `head` | consumer | its Release store with the producer's Acquire loads: the consumer has done with the chunk, and `read` is not behind the next one's start |
+//! | `head` | consumer | its Release store with the Acquire loads of the producer and of whoever trims: the consumer has done with the chunk and its entry, and `read` is not behind the next one's start |
+//! | `reclaimed` | producer, trimmers | exchanges, Relaxed: it decides who owns an idle chunk; what the owner must see has come with the head |
 //! | `installed` | producer | its Release store with the Acquire load of the consumer's `len` and `is_full`: entries are seen |
 //! | `producer_gone` | producer | its Release store with the consumer's Acquire loads: the last tail is seen |
 //! | `consumer_gone` | consumer | its Release store with the producer's Acquire loads: the last `read` is seen |
+//! | `half_gone` | both halves | each swaps, AcqRel: the second sees all that the first did |
 //! | `read` | consumer | none of its own: it is seen with `head` and `consumer_gone`, and may be newer |
-//! | `reclaimed` | producer | none: the consumer never looks at it |
-//! | an entry's words | producer | none of their own: they are seen with `tail` and `installed` |
+//! | an entry's words | producer; `first` also the consumer | none of their own: they are seen with `tail`, `installed` and `head` |
+//! | settings | anybody | Relaxed: a setting permits nothing by itself |
 //!
-//! Either half may end last and then looks at all of them; what the other half did comes before that
-//! by the swap in [`Joint`](super::joint::Joint). Where a half only counts (`free_slots`, the tail in
-//! the consumer's `is_full`) it loads Relaxed, since nothing is accessed on the strength of the count.
+//! Where a half only counts (`free_slots`, the tail in the consumer's `is_full`) it loads Relaxed,
+//! since nothing is accessed on the strength of the count.
 
-use crate::chunk;
+use crate::chunk::Form;
 use crate::error::BuildError;
-use crate::primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, Slot};
+use crate::pool::Pool;
+use crate::primitive::{
+    AtomicBool, AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write, load_ptr_before_write,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -54,72 +60,97 @@ use crossbeam_utils::CachePadded;
 
 /// A chunk in the table. One cache line, so that the entry being written disturbs no other.
 #[repr(align(64))]
-pub(super) struct Entry<T> {
-    /// The chunk's first slot.
-    pub(super) first: AtomicPtr<Slot<T>>,
-    /// The position of that slot.
-    pub(super) start: AtomicUsize,
+pub(crate) struct Entry<T> {
+    /// The chunk's first slot; null once the consumer has detached it.
+    pub(crate) first: AtomicPtr<Slot<T>>,
+    /// Slots of the chunk.
+    pub(crate) len: AtomicUsize,
+    /// The position of the first slot.
+    pub(crate) start: AtomicUsize,
     /// Slots from the start on that hold items once the chunk is complete.
-    pub(super) used: AtomicUsize,
+    pub(crate) used: AtomicUsize,
     /// Positions lost to holes before this chunk.
-    pub(super) holes: AtomicUsize,
+    pub(crate) holes: AtomicUsize,
 }
 
 /// Words that the producer writes.
-pub(super) struct ProducerWords {
+pub(crate) struct ProducerWords {
     /// Position up to which everything is committed.
-    pub(super) tail: AtomicUsize,
+    pub(crate) tail: AtomicUsize,
     /// Sequence number of the next chunk to be installed.
-    pub(super) installed: AtomicUsize,
-    /// Sequence number of the oldest idle chunk.
-    pub(super) reclaimed: AtomicUsize,
+    pub(crate) installed: AtomicUsize,
 }
 
 /// Words that the consumer writes.
-pub(super) struct ConsumerWords {
-    /// Sequence number of the oldest chunk that is not idle.
-    pub(super) head: AtomicUsize,
+pub(crate) struct ConsumerWords {
+    /// Sequence number of the oldest chunk that is in traffic.
+    pub(crate) head: AtomicUsize,
     /// The consumer's position when it last found nothing to take, gave a chunk back, or ended.
-    pub(super) read: AtomicUsize,
+    pub(crate) read: AtomicUsize,
 }
 
 /// What both halves read and hardly anybody writes.
-pub(super) struct Fixed<T> {
-    pub(super) chunk_len: usize,
-    pub(super) chunks: usize,
+pub(crate) struct Settings<T> {
+    /// Slots of the next chunk.
+    pub(crate) chunk_len: AtomicUsize,
+    /// Chunks that may be in traffic.
+    pub(crate) chunks: AtomicUsize,
+    /// Idle chunks that stay in the table; more go to the pool.
+    keep_idle: usize,
     /// A power of two of entries; chunk `seq` has entry `seq % len`.
     table: Box<[Entry<T>]>,
-    pub(super) producer_gone: AtomicBool,
-    pub(super) consumer_gone: AtomicBool,
+    pub(crate) form: Form<T>,
+    pub(crate) pool: Pool,
+    pub(crate) producer_gone: AtomicBool,
+    pub(crate) consumer_gone: AtomicBool,
+    /// Whether one half is gone, so that the other is the last.
+    half_gone: AtomicBool,
+    /// The consumer would like the current chunk to be sealed.
+    pub(crate) seal_wanted: AtomicBool,
 }
 
-pub(super) struct Shared<T> {
-    pub(super) producer: CachePadded<ProducerWords>,
-    pub(super) consumer: CachePadded<ConsumerWords>,
-    pub(super) fixed: CachePadded<Fixed<T>>,
+pub(crate) struct Shared<T> {
+    pub(crate) producer: CachePadded<ProducerWords>,
+    pub(crate) consumer: CachePadded<ConsumerWords>,
+    /// Sequence number of the oldest chunk that may be idle.
+    reclaimed: CachePadded<AtomicUsize>,
+    pub(crate) settings: CachePadded<Settings<T>>,
 }
+
+/// A ring's shape, checked but for the memory that it needs.
+pub(crate) struct Plan<T> {
+    pub(crate) chunk_len: usize,
+    pub(crate) chunks: usize,
+    /// Entries of the table, a power of two.
+    pub(crate) entries: usize,
+    pub(crate) preallocate: bool,
+    pub(crate) origin: usize,
+    pub(crate) form: Form<T>,
+    pub(crate) pool: Pool,
+}
+
+/// Idle chunks that circulate within the table. Few, so that they stay in the cache; two, so that a
+/// producer that is one chunk ahead need not wait for the pool.
+const KEEP_IDLE: usize = 2;
 
 impl<T> Shared<T> {
-    pub(super) fn new(
-        chunk_len: usize,
-        chunks: usize,
-        preallocate: bool,
-        origin: usize,
-        too_large: BuildError,
-    ) -> Result<Self, BuildError> {
-        let entries = chunks.checked_next_power_of_two().ok_or(too_large)?;
-        if entries
-            .checked_mul(size_of::<Entry<T>>())
-            .is_none_or(|n| n > isize::MAX as usize)
-        {
-            return Err(too_large);
-        }
+    pub(crate) fn new(plan: Plan<T>) -> Result<Self, BuildError> {
+        let Plan {
+            chunk_len,
+            chunks,
+            entries,
+            preallocate,
+            origin,
+            form,
+            pool,
+        } = plan;
         let mut table = Vec::new();
         table
             .try_reserve_exact(entries)
             .map_err(|_| BuildError::OutOfMemory)?;
         table.extend((0..entries).map(|_| Entry {
             first: AtomicPtr::new(ptr::null_mut()),
+            len: AtomicUsize::new(0),
             start: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
             holes: AtomicUsize::new(0),
@@ -128,30 +159,36 @@ impl<T> Shared<T> {
             producer: CachePadded::new(ProducerWords {
                 tail: AtomicUsize::new(origin),
                 installed: AtomicUsize::new(origin),
-                reclaimed: AtomicUsize::new(origin),
             }),
             consumer: CachePadded::new(ConsumerWords {
                 head: AtomicUsize::new(origin),
                 read: AtomicUsize::new(origin),
             }),
-            fixed: CachePadded::new(Fixed {
-                chunk_len,
-                chunks,
+            reclaimed: CachePadded::new(AtomicUsize::new(origin)),
+            settings: CachePadded::new(Settings {
+                chunk_len: AtomicUsize::new(chunk_len),
+                chunks: AtomicUsize::new(chunks),
+                // A ring that was given all its chunks beforehand keeps them.
+                keep_idle: if preallocate { usize::MAX } else { KEEP_IDLE },
                 table: table.into_boxed_slice(),
+                form,
+                pool,
                 producer_gone: AtomicBool::new(false),
                 consumer_gone: AtomicBool::new(false),
+                half_gone: AtomicBool::new(false),
+                seal_wanted: AtomicBool::new(false),
             }),
         };
         if preallocate {
             // Chunks that wait as idle ones do, as if the ring had used each of them once. Where
             // one cannot be had, dropping `shared` frees those before it.
             for count in 1..=chunks {
-                let first = chunk::allocate(chunk_len).ok_or(BuildError::OutOfMemory)?;
-                let seq = origin.wrapping_add(count - 1);
-                shared
-                    .entry(seq)
-                    .first
-                    .store(first.as_ptr(), Ordering::Relaxed);
+                let settings = &*shared.settings;
+                let first = settings.form.make(chunk_len, &settings.pool);
+                let first = first.ok_or(BuildError::OutOfMemory)?;
+                let entry = shared.entry(origin.wrapping_add(count - 1));
+                entry.first.store(first.as_ptr(), Ordering::Relaxed);
+                entry.len.store(chunk_len, Ordering::Relaxed);
                 let next = origin.wrapping_add(count);
                 shared.producer.installed.store(next, Ordering::Relaxed);
                 shared.consumer.head.store(next, Ordering::Relaxed);
@@ -162,33 +199,146 @@ impl<T> Shared<T> {
 
     /// The table's entry of chunk `seq`.
     #[inline]
-    pub(super) fn entry(&self, seq: usize) -> &Entry<T> {
-        let table = &self.fixed.table;
+    pub(crate) fn entry(&self, seq: usize) -> &Entry<T> {
+        let table = &self.settings.table;
         &table[seq & (table.len() - 1)]
     }
 
-    /// The most items that fit.
-    pub(super) fn capacity(&self) -> usize {
-        self.fixed.chunk_len * self.fixed.chunks
+    /// Chunks in traffic, and idle ones, detached ones left out.
+    pub(crate) fn chunks_in_use(&self) -> usize {
+        // Relaxed: counts of the moment. Each may be older than the next, hence the order.
+        let reclaimed = self.reclaimed.load(Ordering::Relaxed);
+        let head = self.consumer.head.load(Ordering::Acquire);
+        let installed = self.producer.installed.load(Ordering::Relaxed);
+        let in_traffic = installed.wrapping_sub(head);
+        let idle = head.wrapping_sub(reclaimed).min(self.max_chunks());
+        // A detached chunk has no memory, but its entry is passed over in its turn only.
+        let detached = (0..idle)
+            .filter(|back| {
+                let entry = self.entry(head.wrapping_sub(back + 1));
+                entry.first.load(Ordering::Relaxed).is_null()
+            })
+            .count();
+        (in_traffic + idle - detached).min(self.max_chunks())
     }
-}
 
-impl<T> Drop for Shared<T> {
-    fn drop(&mut self) {
-        // Both halves are gone, and the later of them has acquired all that the other wrote.
+    /// Entries of the table: the most chunks that the ring can have.
+    pub(crate) fn max_chunks(&self) -> usize {
+        self.settings.table.len()
+    }
+
+    /// The most items that fit, as set.
+    pub(crate) fn capacity(&self) -> usize {
+        // Relaxed: settings. Their bounds keep the product below `isize::MAX`.
+        self.settings.chunk_len.load(Ordering::Relaxed)
+            * self.settings.chunks.load(Ordering::Relaxed)
+    }
+
+    /// Whether chunks from the oldest idle one to before `seq` are more than `most`.
+    pub(crate) fn exceeds(&self, seq: usize, most: usize) -> bool {
+        // Relaxed: an old value makes the number too large, which is to err on the side of giving
+        // memory back.
+        let reclaimed = self.reclaimed.load(Ordering::Relaxed);
+        let count = seq.wrapping_sub(reclaimed);
+        (count as isize) > 0 && count > most
+    }
+
+    /// Whether as many chunks before `seq` are idle as shall circulate within the table, chunk
+    /// `seq - 1` not counted.
+    pub(crate) fn has_idle(&self, seq: usize) -> bool {
+        self.exceeds(seq, self.settings.keep_idle)
+    }
+
+    /// Owns the oldest idle chunk, of those before `head`, which must have been acquired. Gives its
+    /// first slot and its length.
+    pub(crate) fn reclaim(&self, head: usize) -> Option<(NonNull<Slot<T>>, usize)> {
+        let mut seq = load_before_write(&self.reclaimed);
+        while (head.wrapping_sub(seq) as isize) > 0 {
+            let entry = self.entry(seq);
+            // Before the exchange: once it has succeeded, the producer may write the entry again.
+            // Relaxed: whatever the producer and the consumer have written to it before the head
+            // passed it has been acquired with the head.
+            let first = load_ptr_before_write(&entry.first);
+            let len = load_before_write(&entry.len);
+            // Relaxed: the exchange decides who owns the chunk; see the table above.
+            match self.reclaimed.compare_exchange(
+                seq,
+                seq.wrapping_add(1),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => match NonNull::new(first) {
+                    Some(first) => return Some((first, len)),
+                    // The consumer has detached it.
+                    None => seq = seq.wrapping_add(1),
+                },
+                Err(seen) => seq = seen,
+            }
+        }
+        None
+    }
+
+    /// Frees idle chunks until there are at most `most` from the oldest idle one to the newest.
+    pub(crate) fn trim(&self, most: usize) {
+        // Acquire: pairs with the consumer's Release store; it has done with the chunks before.
+        let head = self.consumer.head.load(Ordering::Acquire);
+        // Relaxed: how many there are is a matter of the moment.
+        let installed = self.producer.installed.load(Ordering::Relaxed);
+        while self.exceeds(installed, most) {
+            let Some((first, len)) = self.reclaim(head) else {
+                break;
+            };
+            let settings = &*self.settings;
+            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+            unsafe { settings.form.free(first, len, &settings.pool) };
+        }
+    }
+
+    /// To be called by each half as its last doing. The second one drops the items that are left and
+    /// frees the chunks.
+    pub(crate) fn half_ends(&self) {
+        // Release: what this half did comes before the other's doing below. Acquire: what the other
+        // did comes before this one's.
+        if self.settings.half_gone.swap(true, Ordering::AcqRel) {
+            self.end();
+        }
+    }
+
+    fn end(&self) {
+        // Relaxed: both halves are gone, and the later of them has acquired all that the other wrote.
+        let head = self.consumer.head.load(Ordering::Relaxed);
         let mut rest = Rest {
-            seq: self.producer.reclaimed.load(Ordering::Relaxed),
-            head: self.consumer.head.load(Ordering::Relaxed),
+            shared: self,
+            seq: head,
+            head,
             installed: self.producer.installed.load(Ordering::Relaxed),
             read: self.consumer.read.load(Ordering::Relaxed),
             tail: self.producer.tail.load(Ordering::Relaxed),
-            shared: self,
         };
         rest.free_all();
     }
 }
 
-/// The chunks that are still to be freed when the ring ends.
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // Idle chunks are what is left where the halves were never made.
+        self.free_idle();
+    }
+}
+
+impl<T> Shared<T> {
+    fn free_idle(&self) {
+        // Relaxed: whoever gets here has acquired all that the consumer wrote.
+        let head = self.consumer.head.load(Ordering::Relaxed);
+        while let Some((first, len)) = self.reclaim(head) {
+            let settings = &*self.settings;
+            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+            unsafe { settings.form.free(first, len, &settings.pool) };
+        }
+    }
+}
+
+/// The chunks in traffic that are still to be freed when the ring ends.
 struct Rest<'a, T> {
     shared: &'a Shared<T>,
     seq: usize,
@@ -200,39 +350,48 @@ struct Rest<'a, T> {
 
 impl<T> Rest<'_, T> {
     fn free_all(&mut self) {
+        self.shared.free_idle();
         while self.seq != self.installed {
             self.free_next();
         }
+        // Release: pairs with the Acquire load of whoever trims; no entry has a chunk any more.
+        self.shared
+            .consumer
+            .head
+            .store(self.installed, Ordering::Release);
     }
 
     /// Drops the items of the next chunk and frees its memory.
     fn free_next(&mut self) {
         let seq = self.seq;
         self.seq = seq.wrapping_add(1);
-        let chunk_len = self.shared.fixed.chunk_len;
         let entry = self.shared.entry(seq);
         let first = entry.first.load(Ordering::Relaxed);
+        let len = entry.len.load(Ordering::Relaxed);
+        // Whoever trims later finds nothing there.
+        entry.first.store(ptr::null_mut(), Ordering::Relaxed);
         // Frees the memory also when dropping an item panics.
-        let memory = Memory { first, chunk_len };
-        let idle = (seq.wrapping_sub(self.head) as isize) < 0;
-        if !idle {
-            let start = entry.start.load(Ordering::Relaxed);
-            let committed = self.tail.wrapping_sub(start);
-            let end = if committed < chunk_len {
-                committed
-            } else {
-                entry.used.load(Ordering::Relaxed)
-            };
-            // The consumer, ending, has told its position, which lies in the oldest chunk.
-            let begin = if seq == self.head {
-                self.read.wrapping_sub(start).min(end)
-            } else {
-                0
-            };
-            // SAFETY: by invariant 1 these slots hold items; both halves are gone, so nobody else
-            // accesses them, and the chunk is not looked at again.
-            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
-        }
+        let memory = Memory {
+            shared: self.shared,
+            first,
+            len,
+        };
+        let start = entry.start.load(Ordering::Relaxed);
+        let committed = self.tail.wrapping_sub(start);
+        let end = if committed < len {
+            committed
+        } else {
+            entry.used.load(Ordering::Relaxed)
+        };
+        // The consumer, ending, has told its position, which lies in the oldest chunk.
+        let begin = if seq == self.head {
+            self.read.wrapping_sub(start).min(end)
+        } else {
+            0
+        };
+        // SAFETY: by invariant 1 these slots hold items; both halves are gone, so nobody else
+        // accesses them, and the chunk is not looked at again.
+        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
     }
 }
 
@@ -244,17 +403,18 @@ impl<T> Drop for Rest<'_, T> {
 }
 
 /// A chunk's memory, freed at the end of the scope.
-struct Memory<T> {
+struct Memory<'a, T> {
+    shared: &'a Shared<T>,
     first: *mut Slot<T>,
-    chunk_len: usize,
+    len: usize,
 }
 
-impl<T> Drop for Memory<T> {
+impl<T> Drop for Memory<'_, T> {
     fn drop(&mut self) {
         if let Some(first) = NonNull::new(self.first) {
-            // SAFETY: by invariant 2 every chunk from `reclaimed` to `installed` was allocated with
-            // this length, and the ring ends here.
-            unsafe { chunk::free(first, self.chunk_len) };
+            let settings = &*self.shared.settings;
+            // SAFETY: by invariant 2 the chunks in traffic are the ring's, which ends here.
+            unsafe { settings.form.free(first, self.len, &settings.pool) };
         }
     }
 }

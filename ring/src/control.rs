@@ -1,0 +1,274 @@
+//! The handle that changes a ring's shape while it is used.
+
+use crate::counted::Counted;
+use crate::error::ResizeError;
+use crate::pool::Pool;
+use crate::primitive::Ordering;
+use crate::spsc::shared::Shared;
+use core::fmt;
+
+/// Changes the shape of a ring, from any thread, while the producer and the consumer run.
+///
+/// Neither half waits for it, nothing in the ring is lost or moved, and slices and chunks that
+/// somebody holds stay valid. Clones are for the same ring. It does not keep items alive: those are
+/// dropped with the later half.
+///
+/// # When a new shape is in force
+///
+/// Both settings are looked at when the producer needs another chunk, and when the consumer has
+/// finished one. So a longer chunk, or more of them, come with the next chunk. Fewer chunks drop
+/// nothing: the producer is refused new ones until as few are left; then idle chunks are freed at
+/// once and others as they are finished, so that memory goes back even if the producer sleeps.
+///
+/// Chunks are allocated when they are needed, also in a ring that was
+/// [preallocated](crate::Builder::preallocate): a resize itself allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// let (mut producer, mut consumer) = chunkring::Builder::new(2, 1).spsc()?;
+/// let control = producer.control();
+/// producer.push(1).unwrap();
+/// producer.push(2).unwrap();
+/// assert!(producer.push(3).is_err());
+///
+/// let other = control.clone();
+/// std::thread::spawn(move || other.set_chunks(4)).join().unwrap()?;
+/// producer.push(3).unwrap();
+/// assert_eq!(consumer.pop(), Ok(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Control<T> {
+    shared: Counted<Shared<T>>,
+}
+
+// SAFETY: a control reaches no item: those are dropped by the later half.
+unsafe impl<T> Send for Control<T> {}
+// SAFETY: as above, and everything that it changes is atomic.
+unsafe impl<T> Sync for Control<T> {}
+
+impl<T> Control<T> {
+    pub(crate) fn new(shared: Counted<Shared<T>>) -> Self {
+        Control { shared }
+    }
+
+    /// Sets the number of chunks that the ring may have.
+    ///
+    /// # Errors
+    /// [`ResizeError`] where that is none, or more than [`max_chunks`](Self::max_chunks); nothing is
+    /// changed then.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// let control = producer.control();
+    /// control.set_chunks(2)?;
+    /// assert_eq!(control.chunks(), 2);
+    /// assert!(control.set_chunks(0).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_chunks(&self, chunks: usize) -> Result<(), ResizeError> {
+        self.check_chunks(chunks)?;
+        self.store_chunks(chunks);
+        Ok(())
+    }
+
+    /// Sets the number of slots (items) of the chunks that come.
+    ///
+    /// # Errors
+    /// [`ResizeError`] where that is none, or more than [`max_chunk_len`](Self::max_chunk_len);
+    /// nothing is changed then.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// let control = producer.control();
+    /// control.set_chunk_len(100)?;
+    /// assert_eq!(control.chunk_len(), 100);
+    /// assert!(control.set_chunk_len(usize::MAX).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_chunk_len(&self, chunk_len: usize) -> Result<(), ResizeError> {
+        self.check_chunk_len(chunk_len)?;
+        self.store_chunk_len(chunk_len);
+        Ok(())
+    }
+
+    /// Sets both. (A producer that needs a chunk meanwhile may see one of them changed and the other
+    /// not yet.)
+    ///
+    /// # Errors
+    /// [`ResizeError`] as for [`set_chunk_len`](Self::set_chunk_len) and
+    /// [`set_chunks`](Self::set_chunks); nothing is changed then.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// let control = producer.control();
+    /// control.resize(128, 8)?;
+    /// assert_eq!(producer.capacity(), 1024);
+    /// assert!(control.resize(256, 0).is_err());
+    /// assert_eq!(producer.capacity(), 1024);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resize(&self, chunk_len: usize, chunks: usize) -> Result<(), ResizeError> {
+        self.check_chunk_len(chunk_len)?;
+        self.check_chunks(chunks)?;
+        self.store_chunk_len(chunk_len);
+        self.store_chunks(chunks);
+        Ok(())
+    }
+
+    fn check_chunks(&self, chunks: usize) -> Result<(), ResizeError> {
+        match chunks {
+            0 => Err(ResizeError::ZeroChunks),
+            _ if chunks > self.max_chunks() => Err(ResizeError::TooManyChunks {
+                chunks,
+                max: self.max_chunks(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_chunk_len(&self, chunk_len: usize) -> Result<(), ResizeError> {
+        match chunk_len {
+            0 => Err(ResizeError::ZeroChunkLen),
+            _ if chunk_len > self.max_chunk_len() => Err(ResizeError::TooLong {
+                chunk_len,
+                max: self.max_chunk_len(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn store_chunks(&self, chunks: usize) {
+        // Relaxed: a setting.
+        let before = self.shared.settings.chunks.swap(chunks, Ordering::Relaxed);
+        if chunks < before {
+            self.shared.trim(chunks);
+            self.shared.settings.pool.trim();
+        }
+    }
+
+    fn store_chunk_len(&self, chunk_len: usize) {
+        // Relaxed: a setting.
+        let before = self
+            .shared
+            .settings
+            .chunk_len
+            .swap(chunk_len, Ordering::Relaxed);
+        if chunk_len != before {
+            self.trim();
+        }
+    }
+
+    /// Chunks that the ring may have, as set.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// assert_eq!(producer.control().chunks(), 4);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn chunks(&self) -> usize {
+        // Relaxed: a setting.
+        self.shared.settings.chunks.load(Ordering::Relaxed)
+    }
+
+    /// Slots of the chunks that come, as set.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// assert_eq!(producer.control().chunk_len(), 64);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn chunk_len(&self) -> usize {
+        // Relaxed: a setting.
+        self.shared.settings.chunk_len.load(Ordering::Relaxed)
+    }
+
+    /// Chunks that the ring has now: those in traffic and those that wait to be used again. More
+    /// than [`chunks`](Self::chunks) only after a shrink, until the backlog fits. A chunk that the
+    /// consumer has taken out whole or given to the pool is not counted.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(1, 4).spsc::<u8>()?;
+    /// let control = producer.control();
+    /// producer.push(1).unwrap();
+    /// producer.push(2).unwrap();
+    /// assert_eq!(control.chunks_in_use(), 2);
+    /// control.set_chunks(1)?;
+    /// assert_eq!(control.chunks_in_use(), 2, "nothing is dropped");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn chunks_in_use(&self) -> usize {
+        self.shared.chunks_in_use()
+    }
+
+    /// The most chunks that the ring can be given; see
+    /// [`Builder::max_chunks`](crate::Builder::max_chunks).
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).max_chunks(100).spsc::<u8>()?;
+    /// assert!(producer.control().max_chunks() >= 100);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn max_chunks(&self) -> usize {
+        self.shared.max_chunks()
+    }
+
+    /// The longest chunk that the ring can be given: [`max_chunks`](Self::max_chunks) of them must
+    /// stay within `isize::MAX` slots, and one of them within `isize::MAX` bytes.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// assert!(producer.control().max_chunk_len() < usize::MAX / 2);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn max_chunk_len(&self) -> usize {
+        let by_positions = isize::MAX as usize / self.max_chunks();
+        by_positions.min(self.shared.settings.form.max_len())
+    }
+
+    /// Frees every idle chunk, of the ring and of its pool.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(1, 4).spsc()?;
+    /// let control = producer.control();
+    /// producer.push(1).unwrap();
+    /// consumer.pop()?;
+    /// assert!(control.pool().used() > 0);
+    /// control.trim();
+    /// assert_eq!(control.pool().used(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trim(&self) {
+        self.shared.trim(0);
+        self.shared.settings.pool.trim();
+    }
+
+    /// The pool that the ring's chunks come from.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// producer.control().pool().set_budget(1 << 20);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn pool(&self) -> &Pool {
+        &self.shared.settings.pool
+    }
+}
+
+impl<T> Clone for Control<T> {
+    fn clone(&self) -> Self {
+        Control {
+            shared: Counted::clone(&self.shared),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Control<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control")
+            .field("chunk_len", &self.chunk_len())
+            .field("chunks", &self.chunks())
+            .field("chunks_in_use", &self.chunks_in_use())
+            .finish_non_exhaustive()
+    }
+}
