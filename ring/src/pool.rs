@@ -246,7 +246,7 @@ impl Pool {
     /// Counts `bytes` as used, where the budget has room for them.
     fn reserve(&self, bytes: usize) -> Option<()> {
         let budget = self.budget();
-        let mut used = load_before_write(&self.0.used);
+        let mut used = load_before_write(&self.0.used, Ordering::Relaxed);
         loop {
             let more = used.checked_add(bytes).filter(|more| *more <= budget)?;
             match self.0.used.compare_exchange_weak(

@@ -140,12 +140,12 @@ pub(crate) fn load_own(word: &AtomicUsize) -> usize {
 /// where the environment's `LOOM_LOADS` is `plain`, a load, which may see an old value. Neither
 /// explores everything, so models run in both ways.
 #[inline(always)]
-pub(crate) fn load_before_write(word: &AtomicUsize) -> usize {
+pub(crate) fn load_before_write(word: &AtomicUsize, order: Ordering) -> usize {
     #[cfg(loom)]
     if loads_are_exchanges() {
-        return word.fetch_add(0, Ordering::Relaxed);
+        return word.fetch_add(0, order);
     }
-    word.load(Ordering::Relaxed)
+    word.load(order)
 }
 
 /// [`load_before_write`] for a pointer.

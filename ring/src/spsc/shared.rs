@@ -35,7 +35,7 @@
 //! |---|---|---|
 //! | `tail` | producer | its Release store with the consumer's Acquire load: items, entries and `used` are seen |
 //! | `head` | consumer | its Release store with the Acquire loads of the producer and of whoever trims: the consumer has done with the chunk and its entry, and `read` is not behind the next one's start |
-//! | `reclaimed` | producer, trimmers | exchanges, Relaxed: it decides who owns an idle chunk; what the owner must see has come with the head |
+//! | `reclaimed` | producer, trimmers | Release exchanges with each other's Acquire loads: whoever moves it has read the chunk's entry before the producer writes it again. What the new owner must see has come with the head |
 //! | `installed` | producer | its Release store with the Acquire load of the consumer's `len` and `is_full`: entries are seen |
 //! | `producer_gone` | producer | its Release store with the consumer's Acquire loads: the last tail is seen |
 //! | `consumer_gone` | consumer | its Release store with the producer's Acquire loads: the last `read` is seen |
@@ -207,7 +207,8 @@ impl<T> Shared<T> {
     /// Chunks in traffic, and idle ones, detached ones left out.
     pub(crate) fn chunks_in_use(&self) -> usize {
         // Relaxed: counts of the moment. Each may be older than the next, hence the order.
-        let reclaimed = self.reclaimed.load(Ordering::Relaxed);
+        // Acquire: whoever moved `reclaimed` had seen a head that is not behind it.
+        let reclaimed = self.reclaimed.load(Ordering::Acquire);
         let head = self.consumer.head.load(Ordering::Acquire);
         let installed = self.producer.installed.load(Ordering::Relaxed);
         let in_traffic = installed.wrapping_sub(head);
@@ -252,20 +253,24 @@ impl<T> Shared<T> {
     /// Owns the oldest idle chunk, of those before `head`, which must have been acquired. Gives its
     /// first slot and its length.
     pub(crate) fn reclaim(&self, head: usize) -> Option<(NonNull<Slot<T>>, usize)> {
-        let mut seq = load_before_write(&self.reclaimed);
+        // Acquire, here and where the exchange fails: pairs with the exchange below of whoever moved
+        // it here, which has read the entries before. So the producer writes them after that.
+        let mut seq = load_before_write(&self.reclaimed, Ordering::Acquire);
         while (head.wrapping_sub(seq) as isize) > 0 {
             let entry = self.entry(seq);
             // Before the exchange: once it has succeeded, the producer may write the entry again.
             // Relaxed: whatever the producer and the consumer have written to it before the head
             // passed it has been acquired with the head.
             let first = load_ptr_before_write(&entry.first);
-            let len = load_before_write(&entry.len);
-            // Relaxed: the exchange decides who owns the chunk; see the table above.
+            let len = load_before_write(&entry.len, Ordering::Relaxed);
+            // Release: pairs with the Acquire loads above; otherwise the loads of the entry could come
+            // after the exchange, and see the chunk that the producer installs there next. (Such a
+            // load of a later store is beyond loom, which runs stores in order.)
             match self.reclaimed.compare_exchange(
                 seq,
                 seq.wrapping_add(1),
-                Ordering::Relaxed,
-                Ordering::Relaxed,
+                Ordering::Release,
+                Ordering::Acquire,
             ) {
                 Ok(_) => match NonNull::new(first) {
                     Some(first) => return Some((first, len)),
