@@ -45,9 +45,15 @@ impl<V> Counted<V> {
 
 impl<V> Clone for Counted<V> {
     fn clone(&self) -> Self {
-        // Relaxed: whoever clones is an owner, so the count is not about to end. It cannot overflow
-        // either: as many owners would not fit into memory, unless they are forgotten one by one.
-        self.owners().fetch_add(1, Ordering::Relaxed);
+        // Relaxed: whoever clones is an owner, so the count is not about to end.
+        let before = self.owners().fetch_add(1, Ordering::Relaxed);
+        // As many owners do not fit into memory, but they can be forgotten one by one; the count
+        // must not come round to zero then. Taken back, so that going on after the panic does not
+        // get it there either.
+        if before > isize::MAX as usize {
+            self.owners().fetch_sub(1, Ordering::Relaxed);
+            panic!("too many owners");
+        }
         Counted { block: self.block }
     }
 }

@@ -330,8 +330,10 @@ impl<T> Consumer<T> {
         if self.limit != self.end {
             return Err(TakeError::Open);
         }
-        let first = self.detach();
         let settings = &*self.shared.settings;
+        // Before anything changes, since the clone may panic.
+        let pool = settings.pool.clone();
+        let first = self.detach();
         let entry = self.shared.entry(self.seq.wrapping_sub(1));
         // Relaxed: acquired with the chunk.
         let start = entry.start.load(Ordering::Relaxed);
@@ -339,8 +341,7 @@ impl<T> Consumer<T> {
         let items = self.position.wrapping_sub(start)..self.end.wrapping_sub(start);
         // SAFETY: by invariant 3 the chunk is this half's, and by invariant 1 these slots hold
         // items; the ring forgets both.
-        let chunk =
-            unsafe { OwnedChunk::new(first, len, items, settings.form, settings.pool.clone()) };
+        let chunk = unsafe { OwnedChunk::new(first, len, items, settings.form, pool) };
         self.leave();
         Ok(chunk)
     }
