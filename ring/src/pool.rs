@@ -8,7 +8,8 @@
 //! | word | pairs |
 //! |---|---|
 //! | a place of the bag | the Release exchange that puts a block in with the Acquire swap that takes it out: whoever has it next sees it as its last owner left it |
-//! | `used`, `budget`, `keep` | counts and settings, all Relaxed: no memory is reached through them |
+//! | `budget` | a setting, Relaxed, but for the exchanges (AcqRel) of whoever changes it and of whoever has put a block into the bag: the later of the two sees what the other has done, and frees the block where it is too many |
+//! | `used` | a count, Relaxed: no memory is reached through it |
 
 use crate::chunk::CHUNK_ALIGN;
 use crate::counted::Counted;
@@ -30,6 +31,8 @@ const BAG: usize = if cfg!(loom) { 1 } else { 16 };
 /// # Safety
 /// What [`allocate`](Self::allocate) gives must be writable memory of that layout that nothing else
 /// uses until it is [freed](Self::free).
+///
+/// Neither should panic: the ring stays sound, but memory may be lost, or a chunk stay where it is.
 ///
 /// # Examples
 ///
@@ -156,7 +159,8 @@ impl Pool {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn with_source(budget: usize, source: impl Source + 'static) -> Result<Self, BuildError> {
-        Pool::made(budget, Some(Box::new(source)))
+        let source = boxed(source).ok_or(BuildError::OutOfMemory)?;
+        Pool::made(budget, Some(source))
     }
 
     fn made(budget: usize, source: Option<Box<dyn Source>>) -> Result<Self, BuildError> {
@@ -199,7 +203,9 @@ impl Pool {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn set_budget(&self, bytes: usize) {
-        self.0.budget.store(bytes, Ordering::Relaxed);
+        // Release, Acquire: pairs with the exchange in `put`; a block that was put in under the old
+        // budget is seen below.
+        self.0.budget.swap(bytes, Ordering::AcqRel);
         if self.used() > bytes {
             self.trim();
         }
@@ -278,6 +284,11 @@ impl Pool {
                     Ordering::Relaxed,
                 );
                 if put.is_ok() {
+                    // Release, Acquire: pairs with the exchange in `set_budget`, which may have
+                    // looked for idle blocks just before this one came.
+                    if self.used() > self.0.budget.fetch_add(0, Ordering::AcqRel) {
+                        self.trim();
+                    }
                     return;
                 }
             }
@@ -296,6 +307,23 @@ impl Pool {
         // SAFETY: as above; `get` had it from the same source.
         unsafe { self.0.free(block) };
         self.0.used.fetch_sub(size, Ordering::Relaxed);
+    }
+}
+
+/// `Box::new`, but for `None` where it would abort the process; then `source` is dropped.
+fn boxed<S: Source>(source: S) -> Option<Box<S>> {
+    let layout = Layout::new::<S>();
+    if layout.size() == 0 {
+        // No memory is asked for.
+        return Some(Box::new(source));
+    }
+    // Not loom's, since the box gives it back to the language's.
+    // SAFETY: the layout's size is not zero.
+    let memory = NonNull::new(unsafe { ::alloc::alloc::alloc(layout) })?.cast::<S>();
+    // SAFETY: the memory is the global allocator's, for one `S`, and nothing else uses it.
+    unsafe {
+        memory.write(source);
+        Some(Box::from_raw(memory.as_ptr()))
     }
 }
 
