@@ -36,7 +36,7 @@ const DEFAULT_ENTRIES: usize = 16;
 pub struct Builder {
     shape: Shape,
     preallocate: bool,
-    max_chunks: usize,
+    max_chunks: Option<usize>,
     headroom: usize,
     pool: Option<Pool>,
     origin: usize,
@@ -61,7 +61,7 @@ impl Builder {
         Builder {
             shape: Shape::Exact { chunk_len, chunks },
             preallocate: false,
-            max_chunks: DEFAULT_ENTRIES,
+            max_chunks: None,
             headroom: 0,
             pool: None,
             origin: 0,
@@ -85,7 +85,7 @@ impl Builder {
         Builder {
             shape: Shape::Capacity(capacity),
             preallocate: false,
-            max_chunks: DEFAULT_ENTRIES,
+            max_chunks: None,
             headroom: 0,
             pool: None,
             origin: 0,
@@ -109,8 +109,9 @@ impl Builder {
     }
 
     /// How many chunks the ring can be [given](crate::Control::set_chunks) while it is used: at least
-    /// as many as this says (16 where it is not called) and as it begins with. The table takes 64
-    /// bytes for each, rounded up to a power of two.
+    /// as many as this says and as it begins with. Where it is not called, 16 or as many as it begins
+    /// with, as far as their slots stay within `isize::MAX`. The table takes 64 bytes for each,
+    /// rounded up to a power of two.
     ///
     /// ```
     /// let (producer, _consumer) = chunkring::Builder::new(64, 4).max_chunks(64).spsc::<u8>()?;
@@ -119,7 +120,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn max_chunks(mut self, max: usize) -> Self {
-        self.max_chunks = max;
+        self.max_chunks = Some(max);
         self
     }
 
@@ -183,15 +184,15 @@ impl Builder {
             item_size,
         };
         let form = Form::new(self.headroom).ok_or(too_large)?;
-        let entries = chunks
-            .max(self.max_chunks)
+        let least = chunks.max(self.max_chunks.unwrap_or(1));
+        let entries = least
+            .max(self.max_chunks.unwrap_or(DEFAULT_ENTRIES))
             .checked_next_power_of_two()
+            .filter(|entries| spsc::shared::table_fits(*entries))
             .ok_or(too_large)?;
         // Half the range of a position tells "ahead" from "behind" after a wrap-around.
-        let in_range = chunk_len
-            .checked_mul(entries)
-            .is_some_and(|n| n <= isize::MAX as usize);
-        if !in_range || chunk_len > form.max_len() {
+        let max_chunks = entries.min(isize::MAX as usize / chunk_len);
+        if max_chunks < least || chunk_len > form.max_len() {
             return Err(too_large);
         }
         let pool = match &self.pool {
@@ -202,6 +203,7 @@ impl Builder {
             chunk_len,
             chunks,
             entries,
+            max_chunks,
             preallocate: self.preallocate,
             origin: self.origin,
             form,

@@ -95,6 +95,8 @@ pub(crate) struct Settings<T> {
     pub(crate) chunk_len: AtomicUsize,
     /// Chunks that may be in traffic.
     pub(crate) chunks: AtomicUsize,
+    /// The most chunks that the ring can be given; no more than the table has entries.
+    max_chunks: usize,
     /// Idle chunks that stay in the table; more go to the pool.
     keep_idle: usize,
     /// A power of two of entries; chunk `seq` has entry `seq % len`.
@@ -123,10 +125,18 @@ pub(crate) struct Plan<T> {
     pub(crate) chunks: usize,
     /// Entries of the table, a power of two.
     pub(crate) entries: usize,
+    /// The most chunks that the ring can be given.
+    pub(crate) max_chunks: usize,
     pub(crate) preallocate: bool,
     pub(crate) origin: usize,
     pub(crate) form: Form<T>,
     pub(crate) pool: Pool,
+}
+
+/// Whether a table of so many entries can exist at all.
+pub(crate) fn table_fits(entries: usize) -> bool {
+    // The size of an entry does not depend on the items.
+    entries <= isize::MAX as usize / size_of::<Entry<()>>()
 }
 
 /// Idle chunks that circulate within the table. Few, so that they stay in the cache; two, so that a
@@ -139,6 +149,7 @@ impl<T> Shared<T> {
             chunk_len,
             chunks,
             entries,
+            max_chunks,
             preallocate,
             origin,
             form,
@@ -168,6 +179,7 @@ impl<T> Shared<T> {
             settings: CachePadded::new(Settings {
                 chunk_len: AtomicUsize::new(chunk_len),
                 chunks: AtomicUsize::new(chunks),
+                max_chunks,
                 // A ring that was given all its chunks beforehand keeps them.
                 keep_idle: if preallocate { usize::MAX } else { KEEP_IDLE },
                 table: table.into_boxed_slice(),
@@ -212,7 +224,7 @@ impl<T> Shared<T> {
         let head = self.consumer.head.load(Ordering::Acquire);
         let installed = self.producer.installed.load(Ordering::Relaxed);
         let in_traffic = installed.wrapping_sub(head);
-        let idle = head.wrapping_sub(reclaimed).min(self.max_chunks());
+        let idle = head.wrapping_sub(reclaimed).min(self.settings.table.len());
         // A detached chunk has no memory, but its entry is passed over in its turn only.
         let detached = (0..idle)
             .filter(|back| {
@@ -223,9 +235,9 @@ impl<T> Shared<T> {
         (in_traffic + idle - detached).min(self.max_chunks())
     }
 
-    /// Entries of the table: the most chunks that the ring can have.
+    /// The most chunks that the ring can be given.
     pub(crate) fn max_chunks(&self) -> usize {
-        self.settings.table.len()
+        self.settings.max_chunks
     }
 
     /// The most items that fit, as set.
