@@ -1,9 +1,13 @@
 //! What is allocated, when, and what happens where it cannot be had.
 
 use chunkring::spsc::{Consumer, Producer, bounded};
-use chunkring::{BuildError, Builder, PushError, ReserveError};
+use chunkring::{BuildError, Builder, OwnedChunk, Pool, PushError, ReserveError, Source};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ptr::NonNull;
+
+/// Bytes of a chunk before its first slot, where its items need no more than the usual alignment.
+const HEAD: isize = 128;
 
 /// Counts what each thread allocates, and refuses where it is told to.
 struct Accountant;
@@ -116,7 +120,7 @@ fn depth_one_needs_no_more_than_two_chunks_ever() {
         }
     });
     assert!(allocations <= 2, "{allocations} chunks were allocated");
-    assert!(bytes <= 2 * 16 * 8);
+    assert!(bytes <= 2 * (HEAD + 16 * 8));
 }
 
 #[test]
@@ -137,7 +141,11 @@ fn a_chunk_is_allocated_when_it_is_first_needed() {
     for number in 0..32 {
         let (result, allocations, bytes) = accounted(|| producer.push(number));
         result.unwrap();
-        let expected = if number % 8 == 0 { (1, 64) } else { (0, 0) };
+        let expected = if number % 8 == 0 {
+            (1, HEAD + 64)
+        } else {
+            (0, 0)
+        };
         assert_eq!((allocations, bytes), expected, "item {number}");
     }
     let (result, allocations, _) = accounted(|| producer.push(32));
@@ -150,27 +158,40 @@ fn one_item_in_a_ring_of_a_thousand_million_takes_one_chunk() {
     let (ring, _, bytes) = accounted(|| bounded::<u8>(1 << 30));
     let (mut producer, mut consumer) = ring.unwrap();
     assert!(producer.capacity() >= 1 << 30);
-    // A table of 2048 entries of 64 bytes, and the words that the halves share.
+    // A table of 2048 entries of 64 bytes, the words that the halves share, and a pool.
     assert!(
-        bytes <= 2048 * 64 + 512,
+        bytes <= 2048 * 64 + 1024,
         "{bytes} bytes before the first item"
     );
     let ((), allocations, bytes) = accounted(|| producer.push(1).unwrap());
-    assert_eq!((allocations, bytes), (1, producer.chunk_len() as isize));
+    assert_eq!(
+        (allocations, bytes),
+        (1, HEAD + producer.chunk_len() as isize)
+    );
     assert_eq!(producer.chunk_len(), 1 << 20);
     assert_eq!(consumer.pop(), Ok(1));
 }
 
 #[test]
 fn the_table_takes_64_bytes_a_chunk_rounded_up_to_a_power_of_two() {
-    let (one, _, least) = accounted(|| Builder::new(1, 1).spsc::<u8>().unwrap());
+    let builder = |chunks| Builder::new(1, chunks).max_chunks(1);
+    let (one, _, least) = accounted(|| builder(1).spsc::<u8>().unwrap());
     for (chunks, entries) in [(2, 2), (3, 4), (4, 4), (5, 8), (1000, 1024), (1024, 1024)] {
+        let (ring, _, bytes) = accounted(|| builder(chunks).spsc::<u8>().unwrap());
+        assert_eq!(bytes - least, (entries - 1) * 64, "{chunks} chunks");
+        drop(ring);
+        // As many where the ring can grow to them.
+        let (ring, _, bytes) = accounted(|| builder(1).max_chunks(chunks).spsc::<u8>().unwrap());
+        assert_eq!(bytes - least, (entries - 1) * 64, "up to {chunks} chunks");
+        drop(ring);
+    }
+    for (chunks, entries) in [(1, 16), (16, 16), (17, 32)] {
         let (ring, _, bytes) = accounted(|| Builder::new(1, chunks).spsc::<u8>().unwrap());
         assert_eq!(bytes - least, (entries - 1) * 64, "{chunks} chunks");
         drop(ring);
     }
     drop(one);
-    assert!(least <= 64 + 512, "{least} bytes for the least ring");
+    assert!(least <= 64 + 1024, "{least} bytes for the least ring");
 }
 
 #[test]
@@ -220,7 +241,7 @@ fn an_impossible_shape_is_refused_before_anything_is_allocated() {
 
 #[test]
 fn a_build_that_is_refused_memory_says_so_and_leaves_nothing_behind() {
-    for (preallocate, needed) in [(false, 2), (true, 2 + 5)] {
+    for (preallocate, needed) in [(false, 3), (true, 3 + 5)] {
         let builder = Builder::new(8, 5).preallocate(preallocate);
         for granted in 0..needed {
             let (result, _, bytes) =
@@ -304,13 +325,13 @@ fn a_reservation_that_is_refused_a_chunk_leaves_the_rest_of_a_longer_ring_usable
 }
 
 #[test]
-fn memory_is_kept_while_the_ring_lives_and_freed_in_either_order_of_its_ends() {
+fn memory_of_few_chunks_is_kept_while_the_ring_lives_and_freed_in_either_order_of_its_ends() {
     for producer_first in [false, true] {
         for left in [0, 1, 5, 20] {
             let ((), _, bytes) = accounted(|| {
                 let (mut producer, mut consumer) = Builder::new(4, 5).spsc::<u64>().unwrap();
                 let (_, allocations, bytes) = accounted(|| fill(&mut producer));
-                assert_eq!((allocations, bytes), (5, 5 * 4 * 8));
+                assert_eq!((allocations, bytes), (5, 5 * (HEAD + 4 * 8)));
                 let (_, allocations, bytes) = accounted(|| {
                     for _ in left..20 {
                         consumer.pop().unwrap();
@@ -331,8 +352,10 @@ fn memory_is_kept_while_the_ring_lives_and_freed_in_either_order_of_its_ends() {
 }
 
 #[test]
-fn chunks_of_zero_sized_items_take_no_memory() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).preallocate(true).spsc().unwrap();
+fn chunks_of_zero_sized_items_take_a_head_and_no_more() {
+    let (mut producer, mut consumer) = Builder::new(1 << 20, 2).spsc().unwrap();
+    let ((), allocations, bytes) = accounted(|| producer.push(()).unwrap());
+    assert_eq!((allocations, bytes), (1, HEAD));
     let ((), allocations, _) = accounted(|| {
         for _ in 0..100 {
             producer.push(()).unwrap();
@@ -340,4 +363,113 @@ fn chunks_of_zero_sized_items_take_no_memory() {
         }
     });
     assert_eq!(allocations, 0);
+}
+
+#[test]
+fn a_pool_that_is_refused_memory_says_so_and_leaves_nothing_behind() {
+    struct Words(#[allow(dead_code, reason = "it only takes memory")] [u64; 4]);
+    // SAFETY: no memory is ever given.
+    unsafe impl Source for Words {
+        fn allocate(&self, _: Layout) -> Option<NonNull<u8>> {
+            None
+        }
+        unsafe fn free(&self, _: NonNull<u8>, _: Layout) {}
+    }
+    for (with_source, needed) in [(false, 1), (true, 2)] {
+        let make = || {
+            if with_source {
+                Pool::with_source(1, Words([0; 4])).map(drop)
+            } else {
+                Pool::new(1).map(drop)
+            }
+        };
+        for granted in 0..needed {
+            let (result, _, bytes) = accounted(|| with_grants(granted, make));
+            assert_eq!((result, bytes), (Err(BuildError::OutOfMemory), 0));
+        }
+        let (result, allocations, bytes) = accounted(|| with_grants(needed, make));
+        assert_eq!((result, allocations, bytes), (Ok(()), needed, 0));
+    }
+}
+
+#[test]
+fn a_ring_whose_chunks_are_taken_out_does_not_allocate_in_its_steady_state() {
+    for (chunk_len, chunks) in [(1, 1), (1, 2), (4, 1), (4, 3), (64, 4)] {
+        let builder = Builder::new(chunk_len, chunks).headroom(24);
+        let (mut producer, mut consumer) = builder.spsc::<u64>().unwrap();
+        let mut round = |held: Option<OwnedChunk<u64>>| {
+            for number in 0..chunk_len.div_ceil(2) as u64 {
+                producer.push(number).unwrap();
+            }
+            producer.seal();
+            let chunk = consumer.take_chunk().unwrap();
+            assert_eq!(chunk.len(), chunk_len.div_ceil(2));
+            drop(held);
+            chunk
+        };
+        let mut held = Some(round(None));
+        held = Some(round(held));
+        let (last, allocations, bytes) = accounted(|| {
+            for _ in 0..1000 {
+                held = Some(round(held.take()));
+            }
+            held
+        });
+        drop(last);
+        assert_eq!(
+            (allocations, bytes),
+            (0, 0),
+            "{chunks} chunks of {chunk_len}"
+        );
+    }
+}
+
+#[test]
+fn after_a_burst_memory_returns_to_two_idle_chunks_and_those_of_the_pool() {
+    const CHUNK: isize = HEAD + 64 * 8;
+    let ring = Builder::new(64, 1000).spsc::<u64>();
+    let (mut producer, mut consumer) = ring.unwrap();
+    let control = producer.control();
+    let (live, _, bytes) = accounted(|| {
+        assert_eq!(fill(&mut producer), 64_000);
+        assert_eq!(control.pool().used() as isize, 1000 * CHUNK);
+        assert_eq!(drain(&mut consumer), 64_000);
+        control.pool().used() as isize
+    });
+    assert_eq!(bytes, live, "the pool counts what the allocator gave");
+    assert_eq!(bytes, (2 + 16) * CHUNK);
+    let ((), allocations, freed) = accounted(|| control.trim());
+    assert_eq!((allocations, freed), (0, -bytes));
+    assert_eq!((control.pool().used(), control.chunks_in_use()), (0, 0));
+}
+
+#[test]
+fn a_resize_allocates_nothing_and_a_shrink_frees_idle_chunks_at_once() {
+    const CHUNK: isize = HEAD + 4 * 8;
+    let builder = Builder::new(4, 8).max_chunks(64).preallocate(true);
+    let (mut producer, mut consumer) = builder.spsc::<u64>().unwrap();
+    let control = consumer.control();
+    let (_, allocations, bytes) = accounted(|| control.set_chunks(64));
+    assert_eq!((allocations, bytes), (0, 0));
+    let (_, allocations, bytes) = accounted(|| control.set_chunks(3));
+    assert_eq!((allocations, bytes), (0, -5 * CHUNK));
+    assert_eq!(control.chunks_in_use(), 3);
+    let (_, allocations, bytes) = accounted(|| control.set_chunk_len(5));
+    assert_eq!((allocations, bytes), (0, -3 * CHUNK), "none fits any more");
+
+    // What is in traffic goes as it is finished, with the producer asleep.
+    control.resize(4, 8).unwrap();
+    assert_eq!(fill(&mut producer), 32);
+    let ((), allocations, bytes) = accounted(|| control.resize(4, 2).unwrap());
+    assert_eq!((allocations, bytes), (0, 0));
+    for left in (2..8).rev() {
+        let (_, allocations, bytes) = accounted(|| (0..4).all(|_| consumer.pop().is_ok()));
+        assert_eq!((allocations, bytes), (0, -CHUNK));
+        assert_eq!(control.chunks_in_use(), left);
+    }
+    let (_, allocations, bytes) = accounted(|| control.set_chunk_len(1));
+    assert_eq!((allocations, bytes), (0, 0), "both are in traffic");
+    let (_, allocations, bytes) = accounted(|| drain(&mut consumer));
+    assert_eq!((allocations, bytes), (0, -2 * CHUNK));
+    assert_eq!(control.pool().used(), 0);
 }

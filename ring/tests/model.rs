@@ -3,7 +3,7 @@
 mod witness;
 
 use chunkring::spsc::{Consumer, Producer};
-use chunkring::{Builder, PopError, PushError, ReserveError};
+use chunkring::{Builder, Control, OwnedChunk, PopError, PushError, ReserveError, TakeError};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use witness::{Ledger, Witness};
@@ -23,6 +23,9 @@ enum Step {
         count: usize,
         fill: usize,
     },
+    Seal,
+    RequestSeal,
+    SealIfRequested,
     /// Reserve more than a chunk holds.
     ReserveTooMuch {
         beyond: usize,
@@ -33,6 +36,15 @@ enum Step {
     },
     /// Read, and drop the slice.
     Look,
+    TakeChunk,
+    /// Move so many items out of the oldest chunk that was taken out, and drop it.
+    EmptyChunk {
+        count: usize,
+    },
+    SetChunks(usize),
+    SetChunkLen(usize),
+    Resize(usize, usize),
+    Trim,
     DropProducer,
     DropConsumer,
 }
@@ -47,8 +59,17 @@ fn step() -> impl Strategy<Value = Step> {
         3 => prop_oneof![0..3_usize, Just(usize::MAX)]
             .prop_map(|beyond| Step::ReserveTooMuch { beyond }),
         40 => Just(Step::Pop),
-        25 => n.prop_map(|release| Step::Read { release }),
+        25 => n.clone().prop_map(|release| Step::Read { release }),
         5 => Just(Step::Look),
+        8 => Just(Step::Seal),
+        3 => Just(Step::RequestSeal),
+        3 => Just(Step::SealIfRequested),
+        12 => Just(Step::TakeChunk),
+        5 => n.clone().prop_map(|count| Step::EmptyChunk { count }),
+        5 => (1..8_usize).prop_map(Step::SetChunks),
+        5 => (1..12_usize).prop_map(Step::SetChunkLen),
+        3 => (1..12_usize, 1..8_usize).prop_map(|(len, chunks)| Step::Resize(len, chunks)),
+        3 => Just(Step::Trim),
         1 => Just(Step::DropProducer),
         1 => Just(Step::DropConsumer),
     ]
@@ -68,6 +89,7 @@ fn origin() -> impl Strategy<Value = usize> {
 /// A chunk in traffic: what decides on room and on what can be read side by side.
 #[derive(Debug, Default)]
 struct ModelChunk {
+    len: usize,
     /// Slots that cannot be used again, whether they held an item or not.
     gone: usize,
     /// Items put in.
@@ -87,17 +109,27 @@ struct Model {
     found: usize,
     /// Whether the consumer's last look has found the oldest chunk closed.
     found_closed: bool,
+    seal_wanted: bool,
 }
 
 impl Model {
     fn rest(&self) -> usize {
         self.traffic
             .back()
-            .map_or(0, |chunk| self.chunk_len - chunk.gone)
+            .map_or(0, |chunk| chunk.len - chunk.gone)
     }
 
     fn free_slots(&self) -> usize {
-        self.rest() + (self.chunks - self.traffic.len()) * self.chunk_len
+        self.rest() + self.chunks.saturating_sub(self.traffic.len()) * self.chunk_len
+    }
+
+    /// Closes the chunk that is being filled, but for one in which there is nothing.
+    fn seal(&mut self) {
+        if let Some(last) = self.traffic.back_mut() {
+            if last.put > 0 {
+                last.gone = last.len;
+            }
+        }
     }
 
     /// Whether `count` slots side by side can be had. Closes chunks as the ring does.
@@ -105,9 +137,11 @@ impl Model {
         if count <= self.rest() {
             return Ok(());
         }
-        let refusal = if consumer_gone {
+        let refusal = if count > self.chunk_len {
+            return Err(Refusal::TooLong);
+        } else if consumer_gone {
             Some(Refusal::Closed)
-        } else if self.traffic.len() == self.chunks {
+        } else if self.traffic.len() >= self.chunks {
             Some(Refusal::Full)
         } else {
             None
@@ -115,13 +149,16 @@ impl Model {
         let only = self.traffic.len() == 1;
         if let Some(last) = self.traffic.back_mut() {
             if refusal.is_none() || (refusal == Some(Refusal::Full) && only) {
-                last.gone = self.chunk_len;
+                last.gone = last.len;
             }
         }
         match refusal {
             Some(refusal) => Err(refusal),
             None => {
-                self.traffic.push_back(ModelChunk::default());
+                self.traffic.push_back(ModelChunk {
+                    len: self.chunk_len,
+                    ..ModelChunk::default()
+                });
                 Ok(())
             }
         }
@@ -140,14 +177,14 @@ impl Model {
     /// go back, and what there is in the oldest chunk is known.
     fn look(&mut self) -> usize {
         while let Some(chunk) = self.traffic.front() {
-            if chunk.gone < self.chunk_len || chunk.taken < chunk.put {
+            if chunk.gone < chunk.len || chunk.taken < chunk.put {
                 break;
             }
             self.traffic.pop_front();
         }
         let oldest = self.traffic.front();
         self.found = oldest.map_or(0, |chunk| chunk.put - chunk.taken);
-        self.found_closed = oldest.is_some_and(|chunk| chunk.gone == self.chunk_len);
+        self.found_closed = oldest.is_some_and(|chunk| chunk.gone == chunk.len);
         self.found
     }
 
@@ -170,7 +207,7 @@ impl Model {
             let used = if self.found_closed {
                 oldest.put
             } else {
-                self.chunk_len
+                oldest.len
             };
             if oldest.taken == used {
                 self.traffic.pop_front();
@@ -178,12 +215,62 @@ impl Model {
         }
         self.items.drain(..count).collect()
     }
+
+    /// The consumer takes the oldest chunk out, with the items that are in it; `None` where it is
+    /// still being filled.
+    fn take_chunk(&mut self) -> Option<(usize, Vec<usize>)> {
+        if !self.found_closed {
+            return None;
+        }
+        self.found = 0;
+        let chunk = self.traffic.pop_front().expect("a closed chunk was found");
+        let items = self.items.drain(..chunk.put - chunk.taken).collect();
+        Some((chunk.len, items))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refusal {
     Full,
     Closed,
+    TooLong,
+}
+
+/// A chunk that was taken out, with what must be in it.
+struct Held {
+    chunk: OwnedChunk<Witness>,
+    len: usize,
+    items: Vec<usize>,
+}
+
+/// Bytes of a chunk of so many slots.
+fn chunk_bytes(len: usize) -> usize {
+    128 + len * size_of::<Witness>()
+}
+
+fn check_settings(control: &Control<Witness>, model: &Model, held: &[Held], trimmed: bool) {
+    assert_eq!(control.chunks(), model.chunks);
+    assert_eq!(control.chunk_len(), model.chunk_len);
+    assert_eq!(control.max_chunks(), 16);
+    let in_use = control.chunks_in_use();
+    assert!(in_use >= model.traffic.len());
+    assert!(in_use <= model.chunks.max(model.traffic.len()));
+    let least = model.traffic.iter().map(|chunk| chunk_bytes(chunk.len));
+    let least = least.chain(held.iter().map(|held| chunk_bytes(held.len)));
+    let least = least.sum::<usize>();
+    let used = control.pool().used();
+    assert!(used >= least);
+    if trimmed {
+        assert_eq!((in_use, used), (model.traffic.len(), least));
+    }
+    for held in held {
+        assert!(
+            held.chunk
+                .iter()
+                .map(Witness::number)
+                .eq(held.items.iter().copied())
+        );
+    }
 }
 
 /// What a script has established about the halves that are left.
@@ -193,6 +280,8 @@ fn check_counts(
     model: &Model,
 ) {
     let capacity = model.chunk_len * model.chunks;
+    // After a shrink there may be more in the ring than it is to have.
+    let in_traffic = model.traffic.iter().map(|chunk| chunk.len).sum();
     if let Some(consumer) = consumer {
         assert_eq!(consumer.len(), model.items.len());
         assert_eq!(consumer.is_empty(), model.items.is_empty());
@@ -209,7 +298,7 @@ fn check_counts(
             (exact..=exact + stale).contains(&len),
             "{len} of {exact} + {stale}"
         );
-        assert!(len <= capacity);
+        assert!(len <= capacity.max(in_traffic));
         assert_eq!(producer.is_empty(), len == 0);
         assert_eq!(producer.free_slots(), model.free_slots());
         assert_eq!(producer.is_full(), model.free_slots() == 0);
@@ -222,7 +311,9 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
     let ledger = Ledger::new();
     let mut made = 0;
     let (producer, consumer) = builder.spsc().unwrap();
+    let control = producer.control();
     let (mut producer, mut consumer) = (Some(producer), Some(consumer));
+    let mut held = Vec::<Held>::new();
     for step in steps {
         let consumer_gone = consumer.is_none();
         let nothing = if producer.is_some() {
@@ -254,7 +345,7 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
                 Some(producer),
                 _,
             ) => {
-                let count = count.min(model.chunk_len);
+                let chunk_len = model.chunk_len;
                 match (
                     producer.reserve(count),
                     model.make_room(count, consumer_gone),
@@ -275,11 +366,17 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
                     }
                     (Err(ReserveError::Full), Err(Refusal::Full))
                     | (Err(ReserveError::Closed), Err(Refusal::Closed)) => {}
+                    (Err(error), Err(Refusal::TooLong)) => assert_eq!(
+                        error,
+                        ReserveError::TooLong {
+                            requested: count,
+                            chunk_len
+                        }
+                    ),
                     other => panic!("reserve gave {other:?}"),
                 }
             }
             (&Step::Abandon { count, fill }, Some(producer), _) => {
-                let count = count.min(model.chunk_len);
                 let room = model.make_room(count, consumer_gone);
                 let grant = producer.reserve(count);
                 assert_eq!(grant.is_ok(), room.is_ok());
@@ -291,7 +388,8 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
                 }
             }
             (&Step::ReserveTooMuch { beyond }, Some(producer), _) => {
-                let requested = (model.chunk_len + 1).saturating_add(beyond);
+                let longest = model.chunk_len.max(model.rest());
+                let requested = (longest + 1).saturating_add(beyond);
                 let chunk_len = model.chunk_len;
                 let refused = producer.reserve(requested).unwrap_err();
                 assert_eq!(
@@ -327,7 +425,58 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
             (Step::Look, _, Some(consumer)) => {
                 assert_eq!(consumer.read().map_or(0, |slice| slice.len()), model.look());
             }
-            (Step::DropProducer, ..) => producer = None,
+            (Step::Seal, Some(producer), _) => {
+                producer.seal();
+                model.seal();
+            }
+            (Step::RequestSeal, _, Some(consumer)) => {
+                consumer.request_seal();
+                model.seal_wanted = true;
+            }
+            (Step::SealIfRequested, Some(producer), _) => {
+                let wanted = std::mem::take(&mut model.seal_wanted);
+                assert_eq!(producer.seal_if_requested(), wanted);
+                if wanted {
+                    model.seal();
+                }
+            }
+            (Step::TakeChunk, _, Some(consumer)) => match (consumer.take_chunk(), model.look()) {
+                (Ok(chunk), 1..) => {
+                    let (len, items) = model.take_chunk().expect("the chunk is complete");
+                    assert_eq!(chunk.len(), items.len());
+                    held.push(Held { chunk, len, items });
+                }
+                (Err(TakeError::Open), 1..) => assert_eq!(model.take_chunk(), None),
+                (Err(error), 0) => assert_eq!(error, TakeError::from(nothing)),
+                other => panic!("take_chunk gave {other:?}"),
+            },
+            (&Step::EmptyChunk { count }, ..) if !held.is_empty() => {
+                let Held { chunk, items, .. } = held.remove(0);
+                let mut taken = chunk.into_iter();
+                let moved = taken.by_ref().take(count).map(|item| item.number());
+                assert!(moved.eq(items.iter().copied().take(count)));
+                assert_eq!(taken.len(), items.len().saturating_sub(count));
+                drop(taken);
+                let drops = ledger.drops();
+                assert!(items.iter().all(|number| drops[*number] == 1));
+            }
+            (&Step::SetChunks(chunks), ..) => {
+                control.set_chunks(chunks).unwrap();
+                model.chunks = chunks;
+            }
+            (&Step::SetChunkLen(len), ..) => {
+                control.set_chunk_len(len).unwrap();
+                model.chunk_len = len;
+            }
+            (&Step::Resize(len, chunks), ..) => {
+                control.resize(len, chunks).unwrap();
+                (model.chunk_len, model.chunks) = (len, chunks);
+            }
+            (Step::Trim, ..) => control.trim(),
+            (Step::DropProducer, Some(_), _) => {
+                producer = None;
+                model.seal();
+            }
             (Step::DropConsumer, ..) => consumer = None,
             _ => {}
         }
@@ -335,10 +484,22 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
         let drops = ledger.drops();
         if producer.is_some() || consumer.is_some() {
             assert!(model.items.iter().all(|number| drops[*number] == 0));
+            check_settings(&control, &model, &held, matches!(step, Step::Trim));
         }
     }
+    let keep_control = steps.len() % 2 == 0;
+    let control = keep_control.then_some(control);
     drop(producer);
     drop(consumer);
+    let drops = ledger.drops();
+    for Held { chunk, items, .. } in held {
+        assert!(items.iter().all(|number| drops[*number] == 0));
+        drop(chunk);
+    }
+    if let Some(control) = control {
+        control.trim();
+        assert_eq!((control.pool().used(), control.chunks_in_use()), (0, 0));
+    }
     ledger.assert_each_dropped_once(made);
 }
 
@@ -365,6 +526,7 @@ proptest! {
             items: VecDeque::new(),
             found: 0,
             found_closed: false,
+            seal_wanted: false,
         };
         run(&builder, model, &steps);
     }

@@ -34,7 +34,8 @@ fn the_largest_shapes_are_told_apart_from_impossible_ones() {
         too_large
     );
     // The largest block there may be, which no chunk is allocated of before it is needed.
-    let longest = (half - 127) / 128 * 128;
+    // It begins with a head, and is rounded up to its alignment of 128 bytes.
+    let longest = half - 127 - 128;
     let (mut producer, _consumer) = Builder::new(longest, 1).spsc::<u8>().unwrap();
     assert!(producer.push(1).unwrap_err().is_full());
     assert!(producer.reserve(longest).unwrap_err().is_full());
