@@ -50,9 +50,7 @@
 use crate::chunk::Form;
 use crate::error::BuildError;
 use crate::pool::Pool;
-use crate::primitive::{
-    AtomicBool, AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write, load_ptr_before_write,
-};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -273,8 +271,10 @@ impl<T> Shared<T> {
             // Before the exchange: once it has succeeded, the producer may write the entry again.
             // Relaxed: whatever the producer and the consumer have written to it before the head
             // passed it has been acquired with the head.
-            let first = load_ptr_before_write(&entry.first);
-            let len = load_before_write(&entry.len, Ordering::Relaxed);
+            // Plain loads also under loom: to it, an exchange of nothing whose outcome is thrown away
+            // could come after what the producer stores next, and put the old value back.
+            let first = entry.first.load(Ordering::Relaxed);
+            let len = entry.len.load(Ordering::Relaxed);
             // Release: pairs with the Acquire loads above; otherwise the loads of the entry could come
             // after the exchange, and see the chunk that the producer installs there next. (Such a
             // load of a later store is beyond loom, which runs stores in order.)
