@@ -4,7 +4,7 @@
 //! references here, and the count's own orderings carry everything over to the last owner, without
 //! a fence.
 
-use crate::primitive::{AtomicUsize, Ordering, alloc, dealloc};
+use crate::primitive::{AtomicUsize, Handover, Ordering, alloc, dealloc};
 use core::alloc::Layout;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -17,6 +17,7 @@ pub(crate) struct Counted<V> {
 struct Block<V> {
     value: V,
     owners: AtomicUsize,
+    handed_over: Handover,
 }
 
 // SAFETY: owners on several threads share the value, and any of them may be the last, which drops
@@ -31,15 +32,24 @@ impl<V> Counted<V> {
         // SAFETY: a block has fields, so its layout's size is not zero.
         let memory = unsafe { alloc(Layout::new::<Block<V>>()) };
         let block = NonNull::new(memory.cast::<Block<V>>())?;
-        let owners = AtomicUsize::new(1);
+        let first = Block {
+            value,
+            owners: AtomicUsize::new(1),
+            handed_over: Handover::new(),
+        };
         // SAFETY: the memory was just allocated for a block.
-        unsafe { block.write(Block { value, owners }) };
+        unsafe { block.write(first) };
         Some(Counted { block })
     }
 
     fn owners(&self) -> &AtomicUsize {
         // SAFETY: this owner is not gone yet, so the block lives.
         unsafe { &(*self.block.as_ptr()).owners }
+    }
+
+    fn handed_over(&self) -> &Handover {
+        // SAFETY: as above, or this is the last owner, which has not freed the block yet.
+        unsafe { &(*self.block.as_ptr()).handed_over }
     }
 }
 
@@ -71,12 +81,14 @@ impl<V> Deref for Counted<V> {
 
 impl<V> Drop for Counted<V> {
     fn drop(&mut self) {
+        self.handed_over().touch_shared();
         // Release: what this owner did comes before the last one's freeing. Acquire: what the others
         // did comes before this one's, if it is the last. Both pair with the other owners' same
         // operation.
         if self.owners().fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
+        self.handed_over().touch();
         // Freed also where dropping the value panics.
         let _memory = Memory(self.block);
         // SAFETY: the other owners are gone, so nothing uses the block any more, and it is dropped

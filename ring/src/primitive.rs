@@ -120,6 +120,14 @@ impl<T> Slot<T> {
     }
 }
 
+/// Counts as a write, so that memory which is given up while somebody may still look at it is found.
+#[cfg(loom)]
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        self.0.with_mut(|_| ());
+    }
+}
+
 /// Loads a word that only the calling thread ever writes.
 ///
 /// loom 0.7 forgets another thread's earlier access to an atomic once this thread has loaded it, and
@@ -183,5 +191,12 @@ impl Handover {
     pub(crate) fn touch(&self) {
         #[cfg(loom)]
         self.0.with_mut(|_| ());
+    }
+
+    /// As [`touch`](Self::touch), where there may be other owners yet.
+    #[inline(always)]
+    pub(crate) fn touch_shared(&self) {
+        #[cfg(loom)]
+        self.0.with(|_| ());
     }
 }
