@@ -58,7 +58,7 @@ fn an_old_chunk_is_emptied_before_the_next() {
 #[test]
 fn a_table_longer_than_the_ring_is_no_extra_room() {
     model("a_table_longer_than_the_ring_is_no_extra_room", 200, || {
-        hand_over(&Builder::new(1, 3), 5, 2);
+        hand_over(&Builder::new(1, 3).max_chunks(3), 5, 2);
     });
 }
 

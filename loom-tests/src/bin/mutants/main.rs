@@ -55,8 +55,23 @@ impl Mutant {
 enum Fate {
     /// One of these models fails, each named `file::test` after `loom-tests/tests/file.rs`.
     KilledBy(&'static [&'static str]),
+    /// The same, where the ring's loads are plain ones (`LOOM_LOADS=plain`).
+    KilledByPlain(&'static [&'static str]),
+    /// Loom cannot show what goes wrong, so there is nothing to run; `why` tells it.
+    BeyondLoom,
     /// No execution can differ, so there is nothing to run; `why` argues it.
     Equivalent,
+}
+
+impl Fate {
+    /// The models that must notice, and whether they run with plain loads.
+    fn models(&self) -> Option<(&'static [&'static str], bool)> {
+        match *self {
+            Self::KilledBy(models) => Some((models, false)),
+            Self::KilledByPlain(models) => Some((models, true)),
+            Self::BeyondLoom | Self::Equivalent => None,
+        }
+    }
 }
 
 /// What came of a mutant.
@@ -64,6 +79,7 @@ enum Fate {
 enum Verdict {
     Killed { model: String, by: String },
     Equivalent,
+    BeyondLoom,
     NotRun,
     Survived,
     TimedOut(String),
@@ -73,13 +89,17 @@ enum Verdict {
 
 impl Verdict {
     fn is_good(&self) -> bool {
-        matches!(self, Self::Killed { .. } | Self::Equivalent | Self::NotRun)
+        matches!(
+            self,
+            Self::Killed { .. } | Self::Equivalent | Self::BeyondLoom | Self::NotRun
+        )
     }
 
     fn cells(&self) -> (&'static str, String) {
         match self {
             Self::Killed { model, by } => ("killed", format!("`{model}`: {by}")),
             Self::Equivalent => ("equivalent", String::new()),
+            Self::BeyondLoom => ("beyond loom", String::new()),
             Self::NotRun => ("not run", "the time budget was used up".into()),
             Self::Survived => ("**SURVIVED**", "every model named for it passed".into()),
             Self::TimedOut(model) => (
@@ -159,12 +179,11 @@ fn judge(chosen: &[&Mutant], limit: Duration, budget: Option<Duration>) -> Resul
     let mut report = Vec::new();
     for m in in_running_order(chosen) {
         let begun = Instant::now();
-        let verdict =
-            if budget.is_some_and(|b| start.elapsed() > b) && matches!(m.fate, Fate::KilledBy(_)) {
-                Verdict::NotRun
-            } else {
-                lab.try_out(m).map_err(|e| format!("{}: {e}", m.name))?
-            };
+        let verdict = if budget.is_some_and(|b| start.elapsed() > b) && m.fate.models().is_some() {
+            Verdict::NotRun
+        } else {
+            lab.try_out(m).map_err(|e| format!("{}: {e}", m.name))?
+        };
         eprintln!(
             "mutant {}: {}, {:.1} s",
             m.name,
@@ -183,9 +202,10 @@ fn judge(chosen: &[&Mutant], limit: Duration, budget: Option<Duration>) -> Resul
     }
     let count = |good: fn(&Verdict) -> bool| report.iter().filter(|(_, v)| good(v)).count();
     println!(
-        "\n{} killed, {} equivalent, {} not run, {} bad, in {:.0} s",
+        "\n{} killed, {} equivalent, {} beyond loom, {} not run, {} bad, in {:.0} s",
         count(|v| matches!(v, Verdict::Killed { .. })),
         count(|v| *v == Verdict::Equivalent),
+        count(|v| *v == Verdict::BeyondLoom),
         count(|v| *v == Verdict::NotRun),
         count(|v| !v.is_good()),
         start.elapsed().as_secs_f64(),
@@ -245,11 +265,11 @@ impl Lab {
 
     /// A model that fails on the healthy ring, or does not exist, would seem to kill any mutant.
     fn check_models(&self, chosen: &[&Mutant]) -> Result<(), String> {
-        let mut models: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let mut models: BTreeMap<&str, BTreeSet<(usize, bool)>> = BTreeMap::new();
         for m in chosen {
-            if let Fate::KilledBy(names) = m.fate {
+            if let Some((names, plain)) = m.fate.models() {
                 for name in names {
-                    models.entry(name).or_default().insert(m.bound);
+                    models.entry(name).or_default().insert((m.bound, plain));
                 }
             }
         }
@@ -258,9 +278,9 @@ impl Lab {
         }
         let names: Vec<_> = models.keys().copied().collect();
         let programs = self.build(&names)?;
-        for (model, bounds) in models {
-            for bound in bounds {
-                match self.model(&programs, model, bound)? {
+        for (model, ways) in models {
+            for (bound, plain) in ways {
+                match self.model(&programs, model, bound, plain)? {
                     Outcome::Passed => {}
                     Outcome::Failed(by) => {
                         return Err(format!("{model} fails on the healthy ring: {by}"));
@@ -275,9 +295,10 @@ impl Lab {
     }
 
     fn try_out(&self, m: &Mutant) -> Result<Verdict, String> {
-        let models = match m.fate {
-            Fate::Equivalent => return Ok(Verdict::Equivalent),
-            Fate::KilledBy(models) => models,
+        let (models, plain) = match m.fate.models() {
+            Some(models) => models,
+            None if matches!(m.fate, Fate::BeyondLoom) => return Ok(Verdict::BeyondLoom),
+            None => return Ok(Verdict::Equivalent),
         };
         let path = self.sources.join(m.file);
         let Ok(healthy) = fs::read_to_string(&path) else {
@@ -288,12 +309,12 @@ impl Lab {
             Err(what) => return Ok(Verdict::Stale(what)),
         };
         fs::write(&path, damaged).map_err(|e| e.to_string())?;
-        let verdict = self.expose(m, models);
+        let verdict = self.expose(m, models, plain);
         fs::write(&path, healthy).map_err(|e| e.to_string())?;
         verdict
     }
 
-    fn expose(&self, m: &Mutant, models: &[&str]) -> Result<Verdict, String> {
+    fn expose(&self, m: &Mutant, models: &[&str], plain: bool) -> Result<Verdict, String> {
         let programs = match self.build(models) {
             Ok(programs) => programs,
             Err(what) => {
@@ -305,7 +326,7 @@ impl Lab {
         };
         let mut endless = None;
         for model in models {
-            match self.model(&programs, model, m.bound)? {
+            match self.model(&programs, model, m.bound, plain)? {
                 Outcome::Passed => {}
                 Outcome::Failed(by) => {
                     return Ok(Verdict::Killed {
@@ -375,6 +396,7 @@ impl Lab {
         programs: &BTreeMap<String, PathBuf>,
         model: &str,
         bound: usize,
+        plain: bool,
     ) -> Result<Outcome, String> {
         let (file, test) = model
             .split_once("::")
@@ -388,6 +410,7 @@ impl Lab {
         let mut child = Command::new(program)
             .args(["--exact", test, "--nocapture", "--test-threads", "1"])
             .env("LOOM_MAX_PREEMPTIONS", bound.to_string())
+            .env("LOOM_LOADS", if plain { "plain" } else { "exchanges" })
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(|e| e.to_string())?)
@@ -670,8 +693,9 @@ mod tests {
     #[test]
     fn every_ordering_has_a_mutant_that_weakens_it() {
         let root = workspace_root();
-        for file in fs::read_dir(root.join("ring/src/spsc")).unwrap() {
-            let path = file.unwrap().path();
+        let spsc = fs::read_dir(root.join("ring/src/spsc")).unwrap();
+        let others = ["ring/src/pool.rs", "ring/src/counted.rs"].map(|file| root.join(file));
+        for path in spsc.map(|file| file.unwrap().path()).chain(others) {
             let text = fs::read_to_string(&path).unwrap();
             let damaged: Vec<_> = table::MUTANTS
                 .iter()

@@ -1,10 +1,14 @@
 //! The damages that the models must notice: one for each ordering and each check that the ring's
 //! correctness leans on.
 
-use crate::Fate::{Equivalent, KilledBy};
+use crate::Fate::{BeyondLoom, Equivalent, KilledBy, KilledByPlain};
 use crate::Mutant;
 
-const JOINT: &str = "ring/src/spsc/joint.rs";
+const COUNTED: &str = "ring/src/counted.rs";
+const POOL: &str = "ring/src/pool.rs";
+const BUILDER: &str = "ring/src/builder.rs";
+const OWNED: &str = "ring/src/owned.rs";
+const CONTROL: &str = "ring/src/control.rs";
 const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
@@ -13,123 +17,131 @@ const CONSUMER: &str = "ring/src/spsc/consumer.rs";
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "last_owner_does_not_release",
-        file: JOINT,
-        find: "one_gone.swap(true, Ordering::AcqRel)",
+        file: COUNTED,
+        find: "self.owners().fetch_sub(1, Ordering::AcqRel)",
         nth: None,
-        replace: "one_gone.swap(true, Ordering::Acquire)",
+        replace: "self.owners().fetch_sub(1, Ordering::Acquire)",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "the memory is freed without knowing what the other half did last",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory is freed without knowing what another owner did last",
     },
     Mutant {
         name: "last_owner_does_not_acquire",
-        file: JOINT,
-        find: "one_gone.swap(true, Ordering::AcqRel)",
+        file: COUNTED,
+        find: "self.owners().fetch_sub(1, Ordering::AcqRel)",
         nth: None,
-        replace: "one_gone.swap(true, Ordering::Release)",
+        replace: "self.owners().fetch_sub(1, Ordering::Release)",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
         why: "as above",
     },
     Mutant {
         name: "last_owner_relaxed",
-        file: JOINT,
-        find: "one_gone.swap(true, Ordering::AcqRel)",
+        file: COUNTED,
+        find: "self.owners().fetch_sub(1, Ordering::AcqRel)",
         nth: None,
-        replace: "one_gone.swap(true, Ordering::Relaxed)",
+        replace: "self.owners().fetch_sub(1, Ordering::Relaxed)",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
         why: "as above",
     },
     Mutant {
         name: "last_owner_load_then_store",
-        file: JOINT,
-        find: "one_gone.swap(true, Ordering::AcqRel)",
+        file: COUNTED,
+        find: "self.owners().fetch_sub(1, Ordering::AcqRel)",
         nth: None,
-        replace: "{ let last = one_gone.load(Ordering::Acquire); one_gone.store(true, Ordering::Release); last }",
+        replace: "{ let before = self.owners().load(Ordering::Acquire); self.owners().store(before - 1, Ordering::Release); before }",
         bound: 2,
-        fate: KilledBy(&["drops::both_go_at_once"]),
-        why: "two halves that go at once both take themselves for the first",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "two owners that go at once leave one of them counted, and nothing is freed",
     },
     Mutant {
-        name: "first_owner_frees",
-        file: JOINT,
-        find: "if !one_gone.swap(",
-        nth: None,
-        replace: "if one_gone.swap(",
-        bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "the memory is freed by the half that goes first",
-    },
-    Mutant {
-        name: "both_owners_free",
-        file: JOINT,
-        find: "        if !one_gone.swap(true, Ordering::AcqRel) {
+        name: "last_owner_does_not_look",
+        file: COUNTED,
+        find: "        if self.owners().fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
 ",
         nth: None,
-        replace: "        one_gone.swap(true, Ordering::AcqRel);
+        replace: "        self.owners().fetch_sub(1, Ordering::AcqRel);
 ",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "the memory is freed by either half",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory is freed by every owner",
     },
     Mutant {
-        name: "one_owner_is_gone_from_the_start",
-        file: JOINT,
-        find: "AtomicBool::new(false)",
+        name: "last_owner_but_one_frees",
+        file: COUNTED,
+        find: "self.owners().fetch_sub(1, Ordering::AcqRel) != 1",
         nth: None,
-        replace: "AtomicBool::new(true)",
+        replace: "self.owners().fetch_sub(1, Ordering::AcqRel) != 2",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "as above",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory is freed by the owner before the last",
     },
     Mutant {
-        name: "joint_memory_not_freed",
-        file: JOINT,
-        find: "        unsafe { dealloc(self.0.as_ptr().cast(), Layout::new::<Block<T>>()) };
+        name: "owner_not_counted",
+        file: COUNTED,
+        find: "let before = self.owners().fetch_add(1, Ordering::Relaxed);",
+        nth: None,
+        replace: "let before = self.owners().load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory is freed before the last owner is gone",
+    },
+    Mutant {
+        name: "owner_counted_twice",
+        file: COUNTED,
+        find: "let before = self.owners().fetch_add(1, Ordering::Relaxed);",
+        nth: None,
+        replace: "let before = self.owners().fetch_add(2, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "nothing is ever freed",
+    },
+    Mutant {
+        name: "counted_memory_not_freed",
+        file: COUNTED,
+        find: "        unsafe { dealloc(self.0.as_ptr().cast(), Layout::new::<Block<V>>()) };
 ",
         nth: None,
         replace: "        let _ = (self.0, dealloc);
 ",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "the memory that the halves share is leaked",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory that the owners share is leaked",
     },
     Mutant {
-        name: "joint_not_dropped",
-        file: JOINT,
+        name: "counted_not_dropped",
+        file: COUNTED,
         find: "        unsafe { self.block.drop_in_place() };
 ",
         nth: None,
         replace: "",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
-        why: "the chunks, and the items in them, are leaked",
+        fate: KilledBy(&["last_owner::a_control_may_be_the_last_owner", "pool::rings_and_owners_share_a_pool"]),
+        why: "the pool of a ring is leaked",
     },
     Mutant {
-        name: "joint_memory_leaked_where_a_drop_panics",
-        file: JOINT,
+        name: "counted_memory_leaked_where_a_drop_panics",
+        file: COUNTED,
         find: "        let _memory = Memory(self.block);
-        // SAFETY: the other owner is gone, so nothing uses the block any more, and it is dropped
-        // by the last owner only.
-        unsafe { self.block.drop_in_place() };
 ",
         nth: None,
-        replace: "        unsafe { self.block.drop_in_place() };
-        drop(Memory(self.block));
+        replace: "        let _memory = core::mem::ManuallyDrop::new(Memory(self.block));
 ",
         bound: 2,
-        fate: KilledBy(&["drops::a_drop_that_panics_at_the_end_leaks_nothing_else"]),
-        why: "the memory that the halves share is leaked where an item in it does not go quietly",
+        fate: KilledBy(&["last_owner::the_later_half_frees_the_ring"]),
+        why: "the memory is kept from its freeing",
     },
     Mutant {
         name: "table_as_long_as_the_ring",
-        file: SHARED,
-        find: "chunks.checked_next_power_of_two()",
+        file: BUILDER,
+        find: "            .checked_next_power_of_two()
+",
         nth: None,
-        replace: "chunks.checked_add(0)",
+        replace: "            .checked_add(0)
+",
         bound: 2,
         fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
         why: "chunks in traffic share an entry",
@@ -157,26 +169,288 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "sequence numbers begin before the idle chunks",
     },
     Mutant {
-        name: "end_from_head",
+        name: "count_reclaimed_relaxed",
         file: SHARED,
-        find: "seq: self.producer.reclaimed.load(Ordering::Relaxed)",
+        find: "let reclaimed = self.reclaimed.load(Ordering::Acquire);",
         nth: None,
-        replace: "seq: self.consumer.head.load(Ordering::Relaxed)",
+        replace: "let reclaimed = self.reclaimed.load(Ordering::Relaxed);",
         bound: 2,
-        fate: KilledBy(&["drops::a_chunk_was_idle", "preallocated::preallocated_chunks_are_freed_used_or_not"]),
-        why: "idle chunks are not freed",
+        fate: KilledBy(&["trim::chunks_are_not_counted_before_they_are_installed"]),
+        why: "chunks before the head that is seen count as idle ones, all the way round",
     },
     Mutant {
-        name: "end_takes_idle_for_traffic",
+        name: "count_head_relaxed",
         file: SHARED,
-        find: "        let idle = (seq.wrapping_sub(self.head) as isize) < 0;
+        find: "let head = self.consumer.head.load(Ordering::Acquire);
+        let installed",
+        nth: None,
+        replace: "let head = self.consumer.head.load(Ordering::Relaxed);
+        let installed",
+        bound: 2,
+        fate: KilledBy(&["trim::a_chunk_taken_out_is_not_counted"]),
+        why: "a chunk that has left counts as idle",
+    },
+    Mutant {
+        name: "count_with_detached",
+        file: SHARED,
+        find: "(in_traffic + idle - detached)",
+        nth: None,
+        replace: "(in_traffic + idle - 0 * detached)",
+        bound: 2,
+        fate: KilledBy(&["trim::a_chunk_taken_out_is_not_counted"]),
+        why: "a chunk that has left counts as idle",
+    },
+    Mutant {
+        name: "idle_chunks_never_exceed",
+        file: SHARED,
+        find: "(count as isize) > 0 && count > most",
+        nth: None,
+        replace: "false && count > most",
+        bound: 2,
+        fate: KilledBy(&["trim::two_trim_at_once"]),
+        why: "idle chunks are never freed before the ring",
+    },
+    Mutant {
+        name: "idle_chunks_exceed_too_early",
+        file: SHARED,
+        find: "(count as isize) > 0 && count > most",
+        nth: None,
+        replace: "(count as isize) > 0 && count >= most",
+        bound: 2,
+        fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
+        why: "a chunk is given back that the ring may keep",
+    },
+    Mutant {
+        name: "idle_chunk_not_taken_off",
+        file: SHARED,
+        find: "                seq,
+                seq.wrapping_add(1),
 ",
         nth: None,
-        replace: "        let idle = false;
+        replace: "                seq,
+                seq,
 ",
         bound: 2,
-        fate: KilledBy(&["drops::a_chunk_was_idle", "preallocated::preallocated_chunks_are_freed_used_or_not"]),
-        why: "items of idle chunks are dropped again",
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "an idle chunk is used although it is in traffic already",
+    },
+    Mutant {
+        name: "newest_idle_chunk_taken",
+        file: SHARED,
+        find: "            let entry = self.entry(seq);
+            // Before the exchange",
+        nth: None,
+        replace: "            let entry = self.entry(head.wrapping_sub(1));
+            // Before the exchange",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk", "preallocated::preallocated_chunks_are_used_and_used_again", "boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
+        why: "the chunk that is used is not the one taken off the idle ones",
+    },
+    Mutant {
+        name: "reclaim_load_relaxed",
+        file: SHARED,
+        find: "load_before_write(&self.reclaimed, Ordering::Acquire)",
+        nth: None,
+        replace: "load_before_write(&self.reclaimed, Ordering::Relaxed)",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "the producer could write an entry that another thread, which moved `reclaimed` past it, still loads: that load would see a store that is younger than itself, and loom runs stores in order",
+    },
+    Mutant {
+        name: "reclaim_release_relaxed",
+        file: SHARED,
+        find: "                Ordering::Release,
+                Ordering::Acquire,
+",
+        nth: None,
+        replace: "                Ordering::Relaxed,
+                Ordering::Acquire,
+",
+        bound: 2,
+        fate: KilledBy(&["trim::chunks_are_not_counted_before_they_are_installed"]),
+        why: "`reclaimed` is seen before the head that allowed it; and as above, which loom cannot see",
+    },
+    Mutant {
+        name: "reclaim_failure_relaxed",
+        file: SHARED,
+        find: "                Ordering::Release,
+                Ordering::Acquire,
+",
+        nth: None,
+        replace: "                Ordering::Release,
+                Ordering::Relaxed,
+",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "as for `reclaim_load_relaxed`",
+    },
+    Mutant {
+        name: "idle_chunk_looked_up_after_the_exchange",
+        file: SHARED,
+        find: "                Ok(_) => match NonNull::new(first) {
+                    Some(first) => return Some((first, len)),
+",
+        nth: None,
+        replace: "                Ok(_) => match NonNull::new(self.entry(seq).first.load(Ordering::Relaxed)) {
+                    Some(first) => return Some((first, len)),
+",
+        bound: 2,
+        fate: KilledBy(&["trim::idle_chunks_are_reclaimed_or_trimmed", "trim::all_three_at_once"]),
+        why: "the chunk that was installed there meanwhile is freed",
+    },
+    Mutant {
+        name: "reclaim_load_then_store",
+        file: SHARED,
+        find: "            match self.reclaimed.compare_exchange(
+                seq,
+                seq.wrapping_add(1),
+                Ordering::Release,
+                Ordering::Acquire,
+            ) {
+",
+        nth: None,
+        replace: "            self.reclaimed.store(seq.wrapping_add(1), Ordering::Release);
+            match Ok::<usize, usize>(seq) {
+",
+        bound: 2,
+        fate: KilledBy(&["trim::two_trim_at_once"]),
+        why: "two threads own the same idle chunk",
+    },
+    Mutant {
+        name: "entry_without_a_chunk_ends_the_search",
+        file: SHARED,
+        find: "None => seq = seq.wrapping_add(1),",
+        nth: None,
+        replace: "None => return None,",
+        bound: 2,
+        fate: KilledBy(&["trim::idle_chunks_behind_an_empty_entry_are_found"]),
+        why: "idle chunks behind one that has left are not found",
+    },
+    Mutant {
+        name: "chunk_in_traffic_reclaimed",
+        file: SHARED,
+        find: "while (head.wrapping_sub(seq) as isize) > 0 {",
+        nth: None,
+        replace: "while (head.wrapping_sub(seq) as isize) >= 0 {",
+        bound: 2,
+        fate: KilledBy(&["trim::a_chunk_is_trimmed_once_it_was_read"]),
+        why: "the chunk that the head names is freed",
+    },
+    Mutant {
+        name: "trim_head_relaxed",
+        file: SHARED,
+        find: "let head = self.consumer.head.load(Ordering::Acquire);
+        // Relaxed: how",
+        nth: None,
+        replace: "let head = self.consumer.head.load(Ordering::Relaxed);
+        // Relaxed: how",
+        bound: 2,
+        fate: KilledBy(&["trim::a_chunk_is_trimmed_once_it_was_read"]),
+        why: "a chunk is freed while its item is being moved out",
+    },
+    Mutant {
+        name: "trim_leaks",
+        file: SHARED,
+        find: "                break;
+            };
+            let settings = &*self.settings;
+            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+            unsafe { settings.form.free(first, len, &settings.pool) };
+",
+        nth: None,
+        replace: "                break;
+            };
+            let _ = (first, len);
+",
+        bound: 2,
+        fate: KilledBy(&["trim::two_trim_at_once"]),
+        why: "what is trimmed is leaked",
+    },
+    Mutant {
+        name: "half_end_does_not_release",
+        file: SHARED,
+        find: "half_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "half_gone.swap(true, Ordering::Acquire)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "items are dropped by a half that does not know what the other did last",
+    },
+    Mutant {
+        name: "half_end_does_not_acquire",
+        file: SHARED,
+        find: "half_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "half_gone.swap(true, Ordering::Release)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "half_end_relaxed",
+        file: SHARED,
+        find: "half_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "half_gone.swap(true, Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "half_end_load_then_store",
+        file: SHARED,
+        find: "self.settings.half_gone.swap(true, Ordering::AcqRel)",
+        nth: None,
+        replace: "{ let gone = self.settings.half_gone.load(Ordering::Acquire); self.settings.half_gone.store(true, Ordering::Release); gone }",
+        bound: 2,
+        fate: KilledBy(&["drops::both_go_at_once"]),
+        why: "two halves that go at once both take themselves for the first",
+    },
+    Mutant {
+        name: "first_half_ends",
+        file: SHARED,
+        find: "if self.settings.half_gone.swap(true, Ordering::AcqRel) {",
+        nth: None,
+        replace: "if !self.settings.half_gone.swap(true, Ordering::AcqRel) {",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "items are dropped by the half that goes first",
+    },
+    Mutant {
+        name: "both_halves_end",
+        file: SHARED,
+        find: "        if self.settings.half_gone.swap(true, Ordering::AcqRel) {
+            self.end();
+        }
+",
+        nth: None,
+        replace: "        self.settings.half_gone.swap(true, Ordering::AcqRel);
+        self.end();
+",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "items are dropped by either half",
+    },
+    Mutant {
+        name: "no_half_ends",
+        file: SHARED,
+        find: "            self.end();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "items left in the ring are leaked",
+    },
+    Mutant {
+        name: "one_half_is_gone_from_the_start",
+        file: SHARED,
+        find: "half_gone: AtomicBool::new(false)",
+        nth: None,
+        replace: "half_gone: AtomicBool::new(true)",
+        bound: 2,
+        fate: KilledBy(&["drops::nothing_was_ever_read", "drops::both_go_at_once"]),
+        why: "items are dropped by either half",
     },
     Mutant {
         name: "end_ignores_position",
@@ -211,11 +485,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_ignores_hole",
         file: SHARED,
-        find: "                entry.used.load(Ordering::Relaxed)
-            };",
+        find: "            entry.used.load(Ordering::Relaxed)
+        };",
         nth: None,
-        replace: "                chunk_len
-            };",
+        replace: "            len
+        };",
         bound: 2,
         fate: KilledBy(&["drops::a_chunk_had_a_hole"]),
         why: "empty slots of a hole are dropped as items",
@@ -223,7 +497,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_ignores_tail",
         file: SHARED,
-        find: "let end = if committed < chunk_len {",
+        find: "let end = if committed < len {",
         nth: None,
         replace: "let end = if false {",
         bound: 2,
@@ -233,10 +507,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_drops_no_items",
         file: SHARED,
-        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        find: "        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
 ",
         nth: None,
-        replace: "            let _ = (&memory, begin);
+        replace: "        let _ = (&memory, begin);
 ",
         bound: 2,
         fate: KilledBy(&["drops::nothing_was_ever_read"]),
@@ -245,11 +519,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_drops_items_twice",
         file: SHARED,
-        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        find: "        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
 ",
         nth: None,
-        replace: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
-            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        replace: "        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
 ",
         bound: 2,
         fate: KilledBy(&["drops::nothing_was_ever_read"]),
@@ -258,12 +532,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_leaks_memory_where_a_drop_panics",
         file: SHARED,
-        find: "            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        find: "        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
 ",
         nth: None,
-        replace: "            let memory = core::mem::ManuallyDrop::new(memory);
-            unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
-            drop(core::mem::ManuallyDrop::into_inner(memory));
+        replace: "        let memory = core::mem::ManuallyDrop::new(memory);
+        unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
+        drop(core::mem::ManuallyDrop::into_inner(memory));
 ",
         bound: 2,
         fate: KilledBy(&["drops::a_drop_that_panics_at_the_end_leaks_nothing_else"]),
@@ -284,14 +558,80 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_frees_no_memory",
         file: SHARED,
-        find: "            unsafe { chunk::free(first, self.chunk_len) };
+        find: "            unsafe { settings.form.free(first, self.len, &settings.pool) };
 ",
         nth: None,
-        replace: "            let _ = (chunk::free::<T>, first, self.chunk_len);
+        replace: "            let _ = (settings, first, self.len);
 ",
         bound: 2,
         fate: KilledBy(&["drops::nothing_was_ever_read"]),
         why: "chunks are leaked",
+    },
+    Mutant {
+        name: "end_from_reclaimed",
+        file: SHARED,
+        find: "            seq: head,
+",
+        nth: None,
+        replace: "            seq: self.reclaimed.load(Ordering::Relaxed),
+",
+        bound: 2,
+        fate: KilledBy(&["drops::a_chunk_was_idle"]),
+        why: "idle chunks are freed twice",
+    },
+    Mutant {
+        name: "end_keeps_idle_chunks",
+        file: SHARED,
+        find: "        self.shared.free_idle();
+        while",
+        nth: None,
+        replace: "        while",
+        bound: 2,
+        fate: KilledBy(&["last_owner::a_control_outlives_the_halves"]),
+        why: "idle chunks stay as long as a control",
+    },
+    Mutant {
+        name: "end_leaves_entries",
+        file: SHARED,
+        find: "        entry.first.store(ptr::null_mut(), Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["last_owner::a_control_outlives_the_halves"]),
+        why: "chunks are freed by the end and by whoever trims",
+    },
+    Mutant {
+        name: "end_leaves_the_head",
+        file: SHARED,
+        find: "            .store(self.installed, Ordering::Release);",
+        nth: None,
+        replace: "            .store(self.head, Ordering::Release);",
+        bound: 2,
+        fate: KilledBy(&["last_owner::a_control_outlives_the_halves"]),
+        why: "a ring that has ended seems to have chunks",
+    },
+    Mutant {
+        name: "end_head_relaxed",
+        file: SHARED,
+        find: "            .store(self.installed, Ordering::Release);",
+        nth: None,
+        replace: "            .store(self.installed, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["last_owner::a_ring_ends_while_it_is_trimmed", "last_owner::a_ring_that_has_ended_is_trimmed"]),
+        why: "chunks that the end has freed are freed by a trimmer",
+    },
+    Mutant {
+        name: "ring_that_was_never_made_leaks",
+        file: SHARED,
+        find: "        // Idle chunks are what is left where the halves were never made.
+        self.free_idle();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["pool::a_ring_that_cannot_have_all_its_chunks_keeps_none"]),
+        why: "chunks are leaked where the ring cannot be made",
     },
     Mutant {
         name: "tail_store_relaxed",
@@ -320,14 +660,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "tail_before_entry",
         file: PRODUCER,
-        find: "        let start = self.end;
-        let chunk_len = shared.fixed.chunk_len;
+        find: "        let entry: &Entry<T> = shared.entry(self.seq);
 ",
         nth: None,
-        replace: "        let start = self.end;
-        self.publish(start.wrapping_add(1));
+        replace: "        self.publish(start.wrapping_add(1));
         self.publish(start);
-        let chunk_len = shared.fixed.chunk_len;
+        let entry: &Entry<T> = shared.entry(self.seq);
 ",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk", "publication::items_of_one_chunk_are_seen_whole"]),
@@ -336,9 +674,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_of_chunk_off_by_one",
         file: PRODUCER,
-        find: "self.end = start.wrapping_add(chunk_len);",
+        find: "self.end = start.wrapping_add(len);",
         nth: None,
-        replace: "self.end = start.wrapping_add(chunk_len - 1);",
+        replace: "self.end = start.wrapping_add(len - 1);",
         bound: 2,
         fate: KilledBy(&["boundary::an_old_chunk_is_emptied_before_the_next"]),
         why: "ranges are shorter than their chunks",
@@ -447,11 +785,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "close_without_used",
         file: PRODUCER,
-        find: "            .store(self.shared.fixed.chunk_len - hole, Ordering::Relaxed);
-",
+        find: "entry.used.store(self.len - hole, Ordering::Relaxed);",
         nth: None,
-        replace: "            .store(self.shared.fixed.chunk_len, Ordering::Relaxed);
-",
+        replace: "entry.used.store(self.len, Ordering::Relaxed);",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "a hole is read as items",
@@ -497,10 +833,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "chunk_left_open_for_the_next",
         file: PRODUCER,
         find: "        self.close_chunk();
-        self.install(first);
+        self.install(first.as_ptr(), len);
 ",
         nth: None,
-        replace: "        self.install(first);
+        replace: "        self.install(first.as_ptr(), len);
 ",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
@@ -509,9 +845,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "consumer_end_noticed_relaxed",
         file: PRODUCER,
-        find: "if shared.fixed.consumer_gone.load(Ordering::Acquire) {",
+        find: "if settings.consumer_gone.load(Ordering::Acquire) {",
         nth: None,
-        replace: "if shared.fixed.consumer_gone.load(Ordering::Relaxed) {",
+        replace: "if settings.consumer_gone.load(Ordering::Relaxed) {",
         bound: 2,
         fate: KilledBy(&["ends::what_the_consumer_has_left_is_known_after_a_refusal"]),
         why: "the producer counts items as left that the consumer has taken",
@@ -519,7 +855,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "consumer_end_not_noticed",
         file: PRODUCER,
-        find: "if shared.fixed.consumer_gone.load(Ordering::Acquire) {",
+        find: "if settings.consumer_gone.load(Ordering::Acquire) {",
         nth: None,
         replace: "if false {",
         bound: 2,
@@ -529,9 +865,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "head_not_looked_at",
         file: PRODUCER,
-        find: "if self.head == reclaimed {",
+        find: "        if idle.is_none() {
+",
         nth: None,
-        replace: "if false {",
+        replace: "        if false {
+",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "a chunk more than the ring may have is allocated",
@@ -559,9 +897,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no_full_check",
         file: PRODUCER,
-        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        find: "            if !room(self.head) {
+",
         nth: None,
-        replace: "if false {",
+        replace: "            if false {
+",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "more chunks are in traffic than the table holds",
@@ -569,9 +909,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_late",
         file: PRODUCER,
-        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        find: "self.seq.wrapping_sub(head) < chunks;",
         nth: None,
-        replace: "if self.seq.wrapping_sub(self.head) > shared.fixed.chunks {",
+        replace: "self.seq.wrapping_sub(head) <= chunks;",
         bound: 2,
         fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
         why: "one chunk too many",
@@ -579,39 +919,19 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_early",
         file: PRODUCER,
-        find: "if self.seq.wrapping_sub(self.head) >= shared.fixed.chunks {",
+        find: "self.seq.wrapping_sub(head) < chunks;",
         nth: None,
-        replace: "if self.seq.wrapping_sub(self.head) + 1 >= shared.fixed.chunks {",
+        replace: "self.seq.wrapping_sub(head) + 1 < chunks;",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "one chunk is never used",
     },
     Mutant {
-        name: "idle_chunk_not_taken_off",
-        file: PRODUCER,
-        find: ".store(reclaimed.wrapping_add(1), Ordering::Relaxed);",
-        nth: None,
-        replace: ".store(reclaimed, Ordering::Relaxed);",
-        bound: 2,
-        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
-        why: "an idle chunk is used although it is in traffic already",
-    },
-    Mutant {
-        name: "newest_idle_chunk_taken",
-        file: PRODUCER,
-        find: "load_own_ptr(&shared.entry(reclaimed).first)",
-        nth: None,
-        replace: "load_own_ptr(&shared.entry(self.head.wrapping_sub(1)).first)",
-        bound: 2,
-        fate: KilledBy(&["boundary::every_push_needs_a_chunk", "preallocated::preallocated_chunks_are_used_and_used_again", "boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
-        why: "the chunk that is used is not the one taken off the idle ones",
-    },
-    Mutant {
         name: "used_not_reset",
         file: PRODUCER,
-        find: "used.store(chunk_len, Ordering::Relaxed);",
+        find: "entry.used.store(len, Ordering::Relaxed);",
         nth: None,
-        replace: "let _ = used;",
+        replace: "",
         bound: 2,
         fate: KilledBy(&["publication::items_of_one_chunk_are_seen_whole", "boundary::every_push_needs_a_chunk"]),
         why: "a chunk seems to end where its predecessor in the entry did",
@@ -619,9 +939,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "address_not_in_entry",
         file: PRODUCER,
-        find: "entry_first.store(first, Ordering::Relaxed);",
+        find: "entry.first.store(first, Ordering::Relaxed);",
         nth: None,
-        replace: "let _ = entry_first;",
+        replace: "",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "the consumer reads another chunk than the one that was filled",
@@ -629,9 +949,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "start_not_in_entry",
         file: PRODUCER,
-        find: "entry_start.store(start, Ordering::Relaxed);",
+        find: "entry.start.store(start, Ordering::Relaxed);",
         nth: None,
-        replace: "let _ = entry_start;",
+        replace: "",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "a chunk seems to begin where its predecessor in the entry did",
@@ -639,9 +959,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "used_reset_only_once",
         file: PRODUCER,
-        find: "used.store(chunk_len, Ordering::Relaxed);",
+        find: "entry.used.store(len, Ordering::Relaxed);",
         nth: None,
-        replace: "if used.load(Ordering::Relaxed) == 0 { used.store(chunk_len, Ordering::Relaxed); }",
+        replace: "if load_own(&entry.used) == 0 { entry.used.store(len, Ordering::Relaxed); }",
         bound: 2,
         fate: KilledBy(&["early_close::a_chunk_with_a_hole_can_be_filled_the_next_time"]),
         why: "a chunk that was closed early keeps its hole",
@@ -669,12 +989,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "installed_before_entry",
         file: PRODUCER,
-        find: "        let Entry {
-            first: entry_first,",
+        find: "        let entry: &Entry<T> = shared.entry(self.seq);
+",
         nth: None,
-        replace: "        shared.producer.installed.store(self.seq.wrapping_add(1), Ordering::Release);
-        let Entry {
-            first: entry_first,",
+        replace: "        let entry: &Entry<T> = shared.entry(self.seq);
+        shared.producer.installed.store(self.seq.wrapping_add(1), Ordering::Release);
+",
         bound: 2,
         fate: KilledBy(&["counts::len_knows_the_hole_before_the_newest_chunk"]),
         why: "a chunk counts as installed before its entry is written",
@@ -762,9 +1082,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "free_slots_one_chunk_more",
         file: PRODUCER,
-        find: "let free_chunks = shared.fixed.chunks - self.seq.wrapping_sub(head);",
+        find: "chunks.saturating_sub(self.seq.wrapping_sub(head))",
         nth: None,
-        replace: "let free_chunks = shared.fixed.chunks + 1 - self.seq.wrapping_sub(head);",
+        replace: "(chunks + 1).saturating_sub(self.seq.wrapping_sub(head))",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_can_push_what_free_slots_says"]),
         why: "room is promised that is not there",
@@ -782,9 +1102,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "producer_is_closed_relaxed",
         file: PRODUCER,
-        find: "self.shared.fixed.consumer_gone.load(Ordering::Acquire)",
+        find: "self.shared.settings.consumer_gone.load(Ordering::Acquire)",
         nth: None,
-        replace: "self.shared.fixed.consumer_gone.load(Ordering::Relaxed)",
+        replace: "self.shared.settings.consumer_gone.load(Ordering::Relaxed)",
         bound: 2,
         fate: KilledBy(&["ends::what_the_consumer_did_before_its_end_is_seen"]),
         why: "the consumer is known to be gone, and what it did is not",
@@ -899,6 +1219,154 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "what a dropped grant holds is leaked",
     },
     Mutant {
+        name: "reservation_looks_at_the_length_again",
+        file: PRODUCER,
+        find: "self.next_chunk(chunk_len).map_err",
+        nth: None,
+        replace: "self.next_chunk(self.shared.settings.chunk_len.load(Ordering::Relaxed)).map_err",
+        bound: 2,
+        fate: KilledBy(&["resize::a_reservation_gets_the_length_that_was_looked_at"]),
+        why: "a grant reaches beyond its chunk",
+    },
+    Mutant {
+        name: "chunk_of_another_length_used",
+        file: PRODUCER,
+        find: "if its_len == len {",
+        nth: None,
+        replace: "if true {",
+        bound: 2,
+        fate: KilledBy(&["resize::longer_chunks", "resize::an_idle_chunk_of_another_length_is_not_used"]),
+        why: "slots beyond a chunk are filled",
+    },
+    Mutant {
+        name: "chunk_of_another_length_leaked",
+        file: PRODUCER,
+        find: "            unsafe { settings.form.free(first, its_len, &settings.pool) };
+",
+        nth: None,
+        replace: "            let _ = (settings, first);
+",
+        bound: 2,
+        fate: KilledBy(&["resize::an_idle_chunk_of_another_length_is_not_used"]),
+        why: "a chunk that is too short is leaked",
+    },
+    Mutant {
+        name: "idle_chunks_not_looked_for",
+        file: PRODUCER,
+        find: "            idle = self.reclaim(len);
+        }",
+        nth: None,
+        replace: "        }",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "the entry of an idle chunk is written again",
+    },
+    Mutant {
+        name: "no_memory_says_closed",
+        file: PRODUCER,
+        find: "                .ok_or(Refused::Full)?",
+        nth: None,
+        replace: "                .ok_or(Refused::Closed)?",
+        bound: 2,
+        fate: KilledBy(&["pool::a_block_beyond_the_budget_is_freed_by_its_owner"]),
+        why: "a producer gives up although memory will come back",
+    },
+    Mutant {
+        name: "length_not_in_entry",
+        file: PRODUCER,
+        find: "entry.len.store(len, Ordering::Relaxed);",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "a chunk seems as long as its predecessor in the entry",
+    },
+    Mutant {
+        name: "empty_chunk_sealed",
+        file: PRODUCER,
+        find: "if self.end.wrapping_sub(self.position()) != self.len {",
+        nth: None,
+        replace: "if true {",
+        bound: 2,
+        fate: KilledBy(&["hand_off::an_empty_chunk_is_not_sealed"]),
+        why: "a chunk is lost that nothing was put into",
+    },
+    Mutant {
+        name: "chunk_not_sealed",
+        file: PRODUCER,
+        find: "if self.end.wrapping_sub(self.position()) != self.len {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_sealed_chunk_can_be_taken"]),
+        why: "whoever takes whole chunks waits for ever",
+    },
+    Mutant {
+        name: "last_chunk_not_sealed",
+        file: PRODUCER,
+        find: "        // Whoever takes whole chunks gets the last one, too.
+        self.seal();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["hand_off::the_last_chunk_is_sealed_by_the_end"]),
+        why: "the last chunk stays open",
+    },
+    Mutant {
+        name: "last_chunk_sealed_after_the_end",
+        file: PRODUCER,
+        find: "        self.seal();
+        // Release: pairs with the consumer's Acquire loads; it then sees the last tail.
+        self.shared
+            .settings
+            .producer_gone
+            .store(true, Ordering::Release);
+",
+        nth: None,
+        replace: "        self.shared
+            .settings
+            .producer_gone
+            .store(true, Ordering::Release);
+        self.seal();
+",
+        bound: 2,
+        fate: KilledBy(&["hand_off::the_last_chunk_is_sealed_by_the_end"]),
+        why: "the last chunk is open although the producer is gone",
+    },
+    Mutant {
+        name: "wish_to_seal_not_forgotten",
+        file: PRODUCER,
+        find: "wanted.load(Ordering::Relaxed) && wanted.swap(false, Ordering::Relaxed)",
+        nth: None,
+        replace: "wanted.load(Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_wish_to_seal_is_heard_once"]),
+        why: "a wish is heard again",
+    },
+    Mutant {
+        name: "wish_to_seal_not_heard",
+        file: PRODUCER,
+        find: "wanted.load(Ordering::Relaxed) && wanted.swap(false, Ordering::Relaxed)",
+        nth: None,
+        replace: "wanted.load(Ordering::Relaxed) && false",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_wish_to_seal_is_heard_once"]),
+        why: "whoever takes whole chunks waits for ever",
+    },
+    Mutant {
+        name: "sealed_without_a_wish",
+        file: PRODUCER,
+        find: "        if wanted {
+            self.seal();",
+        nth: None,
+        replace: "        if true {
+            self.seal();",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_wish_to_seal_is_heard_once"]),
+        why: "chunks are closed for nobody",
+    },
+    Mutant {
         name: "retire_before_item_is_out",
         file: CONSUMER,
         find: "        let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
@@ -1006,14 +1474,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "second_look_before_end",
         file: CONSUMER,
-        find: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+        find: "                let closed = self.shared.settings.producer_gone.load(Ordering::Acquire);
                 let seen = tail;
                 tail = self.shared.producer.tail.load(Ordering::Acquire);
 ",
         nth: None,
         replace: "                let seen = tail;
                 tail = self.shared.producer.tail.load(Ordering::Acquire);
-                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+                let closed = self.shared.settings.producer_gone.load(Ordering::Acquire);
 ",
         bound: 2,
         fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
@@ -1032,10 +1500,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "producer_gone_load_relaxed",
         file: CONSUMER,
-        find: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Acquire);
+        find: "                let closed = self.shared.settings.producer_gone.load(Ordering::Acquire);
 ",
         nth: None,
-        replace: "                let closed = self.shared.fixed.producer_gone.load(Ordering::Relaxed);
+        replace: "                let closed = self.shared.settings.producer_gone.load(Ordering::Relaxed);
 ",
         bound: 2,
         fate: KilledBy(&["ends::the_last_item_comes_before_the_end"]),
@@ -1065,7 +1533,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_read",
         file: CONSUMER,
-        find: "self.hole = self.shared.fixed.chunk_len - used;",
+        find: "self.hole = entry.len.load(Ordering::Relaxed) - used;",
         nth: None,
         replace: "self.hole = 0 * used;",
         bound: 2,
@@ -1085,11 +1553,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_of_the_next_chunk",
         file: CONSUMER,
-        find: "            .entry(self.seq.wrapping_sub(1))
-            .used",
+        find: "        let entry = self.shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: the tail that completed",
         nth: None,
-        replace: "            .entry(self.seq)
-            .used",
+        replace: "        let entry = self.shared.entry(self.seq);
+        // Relaxed: the tail that completed",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "a chunk seems to end where another does",
@@ -1193,12 +1661,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "position_told_after_the_head",
         file: CONSUMER,
         find: "        self.tell_position();
-        // Release: pairs with the producer's Acquire load of the head; every item has been moved
-        // out before the producer writes to the chunk again.
+        // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
+        // been moved out before anybody else uses the chunk or its entry.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
 ",
         nth: None,
-        replace: "        self.shared.consumer.head.store(self.seq, Ordering::Release);
+        replace: "        // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
+        // been moved out before anybody else uses the chunk or its entry.
+        self.shared.consumer.head.store(self.seq, Ordering::Release);
         self.tell_position();
 ",
         bound: 2,
@@ -1332,11 +1802,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "len_counts_the_last_hole",
         file: CONSUMER,
-        find: "        if tail.wrapping_sub(start) == shared.fixed.chunk_len {
-            holes",
+        find: "        if tail.wrapping_sub(start) == len {
+",
         nth: None,
         replace: "        if false {
-            holes",
+",
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
         why: "the hole that the tail stands behind is counted as items",
@@ -1366,7 +1836,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_with_a_chunk_free",
         file: CONSUMER,
-        find: "if installed.wrapping_sub(head) < shared.fixed.chunks {",
+        find: "if installed.wrapping_sub(head) < shared.settings.chunks.load(Ordering::Relaxed) {",
         nth: None,
         replace: "if installed == head {",
         bound: 2,
@@ -1376,11 +1846,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_with_a_slot_free",
         file: CONSUMER,
-        find: "tail.wrapping_sub(start) == shared.fixed.chunk_len
-    }",
+        find: "shared.producer.tail.load(Ordering::Relaxed) == end
+",
         nth: None,
-        replace: "tail.wrapping_sub(start) != usize::MAX
-    }",
+        replace: "shared.producer.tail.load(Ordering::Relaxed) != end.wrapping_add(1 << 20)
+",
         bound: 2,
         fate: KilledBy(&["counts::a_ring_that_looks_full_is_full", "counts::a_ring_is_full_also_while_its_oldest_chunk_is_read"]),
         why: "full although the last chunk has room",
@@ -1388,10 +1858,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "consumer_is_closed_relaxed",
         file: CONSUMER,
-        find: "        self.shared.fixed.producer_gone.load(Ordering::Acquire)
+        find: "        self.shared.settings.producer_gone.load(Ordering::Acquire)
 ",
         nth: None,
-        replace: "        self.shared.fixed.producer_gone.load(Ordering::Relaxed)
+        replace: "        self.shared.settings.producer_gone.load(Ordering::Relaxed)
 ",
         bound: 2,
         fate: KilledBy(&["ends::what_the_producer_did_before_its_end_is_seen", "ends::a_ring_that_is_closed_and_empty_stays_empty"]),
@@ -1416,13 +1886,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         // Release: pairs with the producer's Acquire loads; what this thread did, and how far this
         // half came, is seen by a producer that knows of the end.
         self.shared
-            .fixed
+            .settings
             .consumer_gone
             .store(true, Ordering::Release);
 ",
         nth: None,
         replace: "        self.shared
-            .fixed
+            .settings
             .consumer_gone
             .store(true, Ordering::Release);
         self.tell_position();
@@ -1530,5 +2000,478 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["read_in_place::the_writer_waits_for_the_release"]),
         why: "the producer gets a chunk whose items are still being dropped",
+    },
+    Mutant {
+        name: "outdated_length_kept",
+        file: CONSUMER,
+        find: "let outdated = len != settings.chunk_len.load(Ordering::Relaxed)",
+        nth: None,
+        replace: "let outdated = false",
+        bound: 2,
+        fate: KilledBy(&["resize::a_chunk_of_another_length_is_freed_when_it_was_read"]),
+        why: "chunks of another length wait to be used again",
+    },
+    Mutant {
+        name: "outdated_number_kept",
+        file: CONSUMER,
+        find: "            || shared.exceeds(",
+        nth: None,
+        replace: "            || false && shared.exceeds(",
+        bound: 2,
+        fate: KilledBy(&["resize::a_chunk_too_many_is_freed_when_it_was_read"]),
+        why: "a smaller ring keeps its chunks",
+    },
+    Mutant {
+        name: "retire_keeps_every_chunk",
+        file: CONSUMER,
+        find: "if outdated || shared.has_idle(self.seq) {",
+        nth: None,
+        replace: "if outdated {",
+        bound: 2,
+        fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
+        why: "all chunks circulate, and none goes to the pool",
+    },
+    Mutant {
+        name: "retire_frees_what_is_not_outdated",
+        file: CONSUMER,
+        find: "                if outdated {
+",
+        nth: None,
+        replace: "                if true {
+",
+        bound: 2,
+        fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
+        why: "chunks go to the source and not to the pool",
+    },
+    Mutant {
+        name: "retire_keeps_what_is_outdated",
+        file: CONSUMER,
+        find: "                if outdated {
+",
+        nth: None,
+        replace: "                if false {
+",
+        bound: 2,
+        fate: KilledBy(&["resize::a_chunk_of_another_length_is_freed_when_it_was_read"]),
+        why: "the pool keeps chunks of a length that nobody asks for",
+    },
+    Mutant {
+        name: "retire_head_before_detach",
+        file: CONSUMER,
+        find: "            let first = self.detach();
+            // SAFETY",
+        nth: None,
+        replace: "            self.shared.consumer.head.store(self.seq, Ordering::Release);
+            let first = self.detach();
+            // SAFETY",
+        bound: 2,
+        fate: KilledBy(&["trim::a_third_idle_chunk_leaves_the_table"]),
+        why: "the chunk is idle, and put into the pool",
+    },
+    Mutant {
+        name: "detach_leaves_the_entry",
+        file: CONSUMER,
+        find: "        entry.first.store(ptr::null_mut(), Ordering::Relaxed);
+        NonNull",
+        nth: None,
+        replace: "        NonNull",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_lent_to_many_is_given_back_by_the_last"]),
+        why: "a chunk is idle, and somebody else's",
+    },
+    Mutant {
+        name: "open_chunk_taken",
+        file: CONSUMER,
+        find: "        if self.limit != self.end {
+            return Err(TakeError::Open);",
+        nth: None,
+        replace: "        if false {
+            return Err(TakeError::Open);",
+        bound: 2,
+        fate: KilledBy(&["hand_off::an_open_chunk_stays"]),
+        why: "items go into a chunk that has left",
+    },
+    Mutant {
+        name: "take_head_before_detach",
+        file: CONSUMER,
+        find: "        let first = self.detach();
+        let entry",
+        nth: None,
+        replace: "        self.shared.consumer.head.store(self.seq, Ordering::Release);
+        let first = self.detach();
+        let entry",
+        bound: 2,
+        fate: KilledBy(&["hand_off::room_comes_back_with_a_chunk_that_leaves"]),
+        why: "the producer fills a chunk that leaves",
+    },
+    Mutant {
+        name: "taken_items_begin_at_the_start",
+        file: CONSUMER,
+        find: "let items = self.position.wrapping_sub(start)..",
+        nth: None,
+        replace: "let items = 0..",
+        bound: 2,
+        fate: KilledBy(&["hand_off::what_was_popped_is_not_handed_over"]),
+        why: "items that were taken are handed over",
+    },
+    Mutant {
+        name: "taken_items_end_at_the_end",
+        file: CONSUMER,
+        find: "..self.end.wrapping_sub(start);",
+        nth: None,
+        replace: "..len;",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_with_a_hole_holds_what_was_before_it"]),
+        why: "a hole is handed over as items",
+    },
+    Mutant {
+        name: "taken_chunk_not_left",
+        file: CONSUMER,
+        find: "        self.leave();
+        Ok(chunk)",
+        nth: None,
+        replace: "        Ok(chunk)",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_with_a_hole_holds_what_was_before_it"]),
+        why: "a chunk is handed over again",
+    },
+    Mutant {
+        name: "wish_to_seal_not_told",
+        file: CONSUMER,
+        find: "            .seal_wanted
+            .store(true,",
+        nth: None,
+        replace: "            .seal_wanted
+            .store(false,",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_wish_to_seal_is_heard_once"]),
+        why: "whoever takes whole chunks waits for ever",
+    },
+    Mutant {
+        name: "bag_put_relaxed",
+        file: POOL,
+        find: "                    Ordering::Release,
+",
+        nth: None,
+        replace: "                    Ordering::Relaxed,
+",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_goes_from_its_owner_to_the_producer"]),
+        why: "a block is used by the next owner while the last one still does",
+    },
+    Mutant {
+        name: "bag_take_relaxed",
+        file: POOL,
+        find: "place.swap(ptr::null_mut(), Ordering::Acquire)",
+        nth: None,
+        replace: "place.swap(ptr::null_mut(), Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_goes_from_its_owner_to_the_producer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "bag_take_load_then_store",
+        file: POOL,
+        find: "place.swap(ptr::null_mut(), Ordering::Acquire)",
+        nth: None,
+        replace: "{ let block = place.load(Ordering::Acquire); place.store(ptr::null_mut(), Ordering::Relaxed); block }",
+        bound: 2,
+        fate: KilledBy(&["pool::an_idle_block_goes_to_one_of_two"]),
+        why: "a block has two owners",
+    },
+    Mutant {
+        name: "bag_put_over_another",
+        file: POOL,
+        find: "                let put = place.compare_exchange(
+                    ptr::null_mut(),
+                    block.as_ptr(),
+                    Ordering::Release,
+                    Ordering::Relaxed,
+                );
+",
+        nth: None,
+        replace: "                let put = Ok::<_, ()>(place.swap(block.as_ptr(), Ordering::Release));
+",
+        bound: 2,
+        fate: KilledBy(&["pool::two_blocks_come_back_at_once"]),
+        why: "the block that was in the place is leaked",
+    },
+    Mutant {
+        name: "bag_not_used",
+        file: POOL,
+        find: "        if self.used() <= self.budget() {
+",
+        nth: None,
+        replace: "        if false {
+",
+        bound: 2,
+        fate: KilledBy(&["pool::two_blocks_come_back_at_once"]),
+        why: "no block is ever kept",
+    },
+    Mutant {
+        name: "budget_change_relaxed",
+        file: POOL,
+        find: "self.0.budget.swap(bytes, Ordering::AcqRel);",
+        nth: None,
+        replace: "self.0.budget.swap(bytes, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "neither of the two who put a block in and change the budget sees the other",
+    },
+    Mutant {
+        name: "budget_change_does_not_acquire",
+        file: POOL,
+        find: "self.0.budget.swap(bytes, Ordering::AcqRel);",
+        nth: None,
+        replace: "self.0.budget.swap(bytes, Ordering::Release);",
+        bound: 2,
+        fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "budget_looked_at_again_relaxed",
+        file: POOL,
+        find: "self.0.budget.fetch_add(0, Ordering::AcqRel)",
+        nth: None,
+        replace: "self.0.budget.fetch_add(0, Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "budget_not_looked_at_again",
+        file: POOL,
+        find: "if self.used() > self.0.budget.fetch_add(0, Ordering::AcqRel) {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: KilledBy(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "a block is kept beyond the budget",
+    },
+    Mutant {
+        name: "budget_change_frees_nothing",
+        file: POOL,
+        find: "        if self.used() > bytes {
+",
+        nth: None,
+        replace: "        if false {
+",
+        bound: 2,
+        fate: KilledBy(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "budget_ignored",
+        file: POOL,
+        find: ".filter(|more| *more <= budget)?",
+        nth: None,
+        replace: ".filter(|_| budget != 1)?",
+        bound: 2,
+        fate: KilledBy(&["pool::two_rings_never_exceed_their_budget"]),
+        why: "more memory is used than may be",
+    },
+    Mutant {
+        name: "used_load_then_store",
+        file: POOL,
+        find: "            match self.0.used.compare_exchange_weak(
+                used,
+                more,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+",
+        nth: None,
+        replace: "            self.0.used.store(more, Ordering::Relaxed);
+            match Ok::<usize, usize>(used) {
+",
+        bound: 2,
+        fate: KilledBy(&["pool::two_rings_never_exceed_their_budget"]),
+        why: "as above, where two rings ask at once",
+    },
+    Mutant {
+        name: "refused_memory_stays_counted",
+        file: POOL,
+        find: "            self.0.used.fetch_sub(layout.size(), Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["pool::memory_that_was_refused_is_not_counted"]),
+        why: "the budget shrinks with every refusal",
+    },
+    Mutant {
+        name: "freed_memory_stays_counted",
+        file: POOL,
+        find: "        self.0.used.fetch_sub(size, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "        let _ = size;
+",
+        bound: 2,
+        fate: KilledBy(&["pool::two_blocks_come_back_at_once"]),
+        why: "the budget shrinks with every block",
+    },
+    Mutant {
+        name: "block_of_another_size_used",
+        file: POOL,
+        find: "layout == layout {",
+        nth: None,
+        replace: "layout.align() == layout.align() {",
+        bound: 2,
+        fate: KilledBy(&["pool::a_block_of_another_size_is_no_use"]),
+        why: "a block is not as large as it counts",
+    },
+    Mutant {
+        name: "block_of_another_size_leaked",
+        file: POOL,
+        find: "            // SAFETY: as above.
+            unsafe { self.free(block) };
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["pool::a_block_of_another_size_is_no_use"]),
+        why: "a block that does not fit is leaked",
+    },
+    Mutant {
+        name: "trimmed_block_leaked",
+        file: POOL,
+        find: "                unsafe { self.free(block) };
+            }
+        }
+    }
+
+    /// A block of",
+        nth: None,
+        replace: "                let _ = block;
+            }
+        }
+    }
+
+    /// A block of",
+        bound: 2,
+        fate: KilledBy(&["pool::two_blocks_come_back_at_once"]),
+        why: "what a pool is trimmed of is leaked",
+    },
+    Mutant {
+        name: "pool_end_leaks",
+        file: POOL,
+        find: "                // SAFETY: the bag's blocks are nobody's, and this one is not in the bag any more.
+                unsafe { self.free(block) };
+            }
+        }
+    }
+}
+",
+        nth: None,
+        replace: "                let _ = block;
+            }
+        }
+    }
+}
+",
+        bound: 2,
+        fate: KilledBy(&["pool::rings_and_owners_share_a_pool"]),
+        why: "idle blocks are leaked with their pool",
+    },
+    Mutant {
+        name: "owned_chunk_freed_not_kept",
+        file: OWNED,
+        find: "self.form.put(self.first",
+        nth: None,
+        replace: "self.form.free(self.first",
+        bound: 2,
+        fate: KilledBy(&["pool::two_blocks_come_back_at_once"]),
+        why: "chunks that come back are not used again",
+    },
+    Mutant {
+        name: "owned_chunk_memory_leaked",
+        file: OWNED,
+        find: "        unsafe { self.form.put(self.first, self.len, self.pool) };
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_outlives_its_ring"]),
+        why: "the memory of a chunk that was taken is leaked",
+    },
+    Mutant {
+        name: "owned_chunk_items_leaked",
+        file: OWNED,
+        find: "        unsafe { Slot::drop_range(memory.first.as_ptr().wrapping_add(items.start), items.len()) };
+",
+        nth: None,
+        replace: "        let _ = (&memory, items);
+",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_outlives_its_ring"]),
+        why: "items that were not taken from their chunk are leaked",
+    },
+    Mutant {
+        name: "owned_chunk_leaked_where_a_drop_panics",
+        file: OWNED,
+        find: "        let items = core::mem::replace(",
+        nth: None,
+        replace: "        let memory = core::mem::ManuallyDrop::new(memory);
+        let items = core::mem::replace(",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_is_given_back_also_where_a_drop_panics"]),
+        why: "a chunk is leaked where an item in it does not go quietly",
+    },
+    Mutant {
+        name: "owned_item_taken_stays",
+        file: OWNED,
+        find: "let index = self.items.next()?;",
+        nth: None,
+        replace: "let index = self.items.clone().next()?;",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_outlives_its_ring"]),
+        why: "an item that was taken from its chunk is dropped with it",
+    },
+    Mutant {
+        name: "owned_chunk_dropped_from_its_start",
+        file: OWNED,
+        find: "memory.first.as_ptr().wrapping_add(items.start)",
+        nth: None,
+        replace: "memory.first.as_ptr()",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_outlives_its_ring"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "fewer_chunks_trim_nothing",
+        file: CONTROL,
+        find: "            self.shared.trim(chunks);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["resize::a_smaller_ring_gives_memory_back_though_nobody_works"]),
+        why: "memory comes back only when somebody works",
+    },
+    Mutant {
+        name: "another_length_trims_nothing",
+        file: CONTROL,
+        find: "        if chunk_len != before {
+",
+        nth: None,
+        replace: "        if false {
+",
+        bound: 2,
+        fate: KilledBy(&["resize::an_idle_chunk_of_another_length_is_not_used"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "trim_leaves_the_pool",
+        file: CONTROL,
+        find: "        self.shared.trim(0);
+        self.shared.settings.pool.trim();
+",
+        nth: None,
+        replace: "        self.shared.trim(0);
+",
+        bound: 2,
+        fate: KilledBy(&["pool::a_control_trims_the_pool_too"]),
+        why: "idle blocks stay",
     },
 ];
