@@ -164,6 +164,7 @@ fn a_ring_is_full_also_while_its_oldest_chunk_is_read() {
 fn the_producer_counts_no_item_too_few() {
     model("the_producer_counts_no_item_too_few", 13_000, || {
         let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let mut put = in_order::push(&mut producer, 0, 2);
         let begun = std::sync::Arc::new(Ledger::new(0));
         let receiver = thread::spawn({
             let begun = std::sync::Arc::clone(&begun);
@@ -177,8 +178,7 @@ fn the_producer_counts_no_item_too_few() {
                 inbox
             }
         });
-        let mut put = 0;
-        for _ in 0..5 {
+        for _ in 0..3 {
             put += in_order::push(&mut producer, put, 1);
             let len = producer.len();
             assert!(len <= 4 && len <= put);
@@ -225,12 +225,12 @@ fn the_producer_counts_no_item_too_few_after_a_hole() {
 fn the_producer_can_push_what_free_slots_says() {
     model("the_producer_can_push_what_free_slots_says", 1800, || {
         let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let mut put = in_order::push(&mut producer, 0, 3);
         let receiver = thread::spawn(move || {
             let mut inbox = Inbox::new(consumer);
             inbox.look(3);
             inbox
         });
-        let mut put = in_order::push(&mut producer, 0, 3);
         for _ in 0..2 {
             let free = producer.free_slots();
             assert!(free <= 4);

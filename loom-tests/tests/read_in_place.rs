@@ -76,8 +76,9 @@ fn a_slice_holds_all_that_is_ready() {
 fn what_is_not_released_comes_again() {
     model("what_is_not_released_comes_again", 2400, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+        producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
-            (0..5)
+            1 + (1..5)
                 .take_while(|n| producer.push(Tracked::new(*n)).is_ok())
                 .count()
         });

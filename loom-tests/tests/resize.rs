@@ -23,8 +23,10 @@ fn hand_over(
     let control = consumer.control();
     // Length and number may change one after the other.
     let least = control.chunk_len().min(chunk_len) * control.chunks().min(chunks);
+    // One beforehand, so that both sides have something to do from the start.
+    producer.push(Tracked::new(0)).unwrap();
     let sender = thread::spawn(move || {
-        let pushed = in_order::push(&mut producer, 0, items);
+        let pushed = 1 + in_order::push(&mut producer, 1, items - 1);
         (producer, pushed)
     });
     let changer = thread::spawn(move || {
