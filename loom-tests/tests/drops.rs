@@ -31,42 +31,42 @@ fn go_at_any_time(ring: &Builder, lengths: &[usize], takes: usize) {
 
 #[test]
 fn nothing_was_ever_read() {
-    model("nothing_was_ever_read", 8, || {
+    model("nothing_was_ever_read", 16, || {
         go_at_any_time(&Builder::new(2, 2), &[1, 1, 1], 0);
     });
 }
 
 #[test]
 fn a_chunk_was_half_read() {
-    model("a_chunk_was_half_read", 30, || {
+    model("a_chunk_was_half_read", 64, || {
         go_at_any_time(&Builder::new(3, 1), &[1, 1], 1);
     });
 }
 
 #[test]
 fn a_later_chunk_was_half_read() {
-    model("a_later_chunk_was_half_read", 530, || {
+    model("a_later_chunk_was_half_read", 1410, || {
         go_at_any_time(&Builder::new(2, 3), &[2, 2, 1], 3);
     });
 }
 
 #[test]
 fn a_chunk_had_a_hole() {
-    model("a_chunk_had_a_hole", 51, || {
+    model("a_chunk_had_a_hole", 96, || {
         go_at_any_time(&Builder::new(2, 2), &[1, 2], 1);
     });
 }
 
 #[test]
 fn a_chunk_was_idle() {
-    model("a_chunk_was_idle", 140, || {
+    model("a_chunk_was_idle", 290, || {
         go_at_any_time(&Builder::new(1, 3), &[1, 1], 2);
     });
 }
 
 #[test]
 fn both_go_at_once() {
-    model("both_go_at_once", 6, || {
+    model("both_go_at_once", 10, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
         assert_eq!(in_order::push(&mut producer, 0, 3), 3);
         assert_eq!(consumer.pop().unwrap().value(), 0);
@@ -79,7 +79,7 @@ fn both_go_at_once() {
 
 #[test]
 fn a_grant_goes_while_the_consumer_does() {
-    model("a_grant_goes_while_the_consumer_does", 5, || {
+    model("a_grant_goes_while_the_consumer_does", 11, || {
         let (mut producer, mut consumer) = Builder::new(3, 1).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
@@ -138,7 +138,7 @@ impl Drop for Unwinds {
 fn a_drop_that_panics_at_the_end_leaks_nothing_else() {
     model(
         "a_drop_that_panics_at_the_end_leaks_nothing_else",
-        3,
+        4,
         || {
             let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
             for number in 0..3 {

@@ -40,7 +40,7 @@ fn records(ring: &Builder, lengths: &[usize], looks: usize) {
 
 #[test]
 fn a_hole_is_never_read() {
-    model("a_hole_is_never_read", 350, || {
+    model("a_hole_is_never_read", 780, || {
         records(&Builder::new(2, 2), &[1, 2, 1], 3);
     });
 }
@@ -49,7 +49,7 @@ fn a_hole_is_never_read() {
 fn a_chunk_with_a_hole_can_be_filled_the_next_time() {
     model(
         "a_chunk_with_a_hole_can_be_filled_the_next_time",
-        130,
+        170,
         || {
             records(&Builder::new(2, 1), &[1, 2, 2], 4);
         },
@@ -58,7 +58,7 @@ fn a_chunk_with_a_hole_can_be_filled_the_next_time() {
 
 #[test]
 fn holes_among_many_chunks() {
-    model("holes_among_many_chunks", 410, || {
+    model("holes_among_many_chunks", 860, || {
         records(&Builder::new(3, 2).origin(usize::MAX - 3), &[2, 2, 3, 1], 4);
     });
 }
@@ -67,7 +67,7 @@ fn holes_among_many_chunks() {
 fn a_single_chunk_never_stands_in_the_way_of_a_reservation() {
     model(
         "a_single_chunk_never_stands_in_the_way_of_a_reservation",
-        72,
+        91,
         || {
             let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
             let sender = thread::spawn(move || {
@@ -136,7 +136,7 @@ fn a_release_before_a_known_hole_gives_the_chunk_back_at_once() {
 fn a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones() {
     model(
         "a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones",
-        740,
+        1320,
         || {
             let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
             let sender = thread::spawn(move || {

@@ -31,21 +31,21 @@ fn push_and_go(ring: &Builder, items: usize, looks: usize) {
 
 #[test]
 fn the_last_item_comes_before_the_end() {
-    model("the_last_item_comes_before_the_end", 34, || {
+    model("the_last_item_comes_before_the_end", 98, || {
         push_and_go(&Builder::new(2, 2), 1, 2);
     });
 }
 
 #[test]
 fn the_last_chunk_comes_before_the_end() {
-    model("the_last_chunk_comes_before_the_end", 200, || {
+    model("the_last_chunk_comes_before_the_end", 410, || {
         push_and_go(&Builder::new(1, 2), 2, 3);
     });
 }
 
 #[test]
 fn a_hole_is_no_item_at_the_end() {
-    model("a_hole_is_no_item_at_the_end", 220, || {
+    model("a_hole_is_no_item_at_the_end", 270, || {
         let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
         let sender = thread::spawn(move || {
             producer.push(Tracked::new(0)).unwrap();
@@ -66,7 +66,7 @@ fn a_hole_is_no_item_at_the_end() {
 
 #[test]
 fn a_ring_that_is_closed_and_empty_stays_empty() {
-    model("a_ring_that_is_closed_and_empty_stays_empty", 34, || {
+    model("a_ring_that_is_closed_and_empty_stays_empty", 58, || {
         let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 2));
         let mut inbox = Inbox::new(consumer);
@@ -86,7 +86,7 @@ fn a_ring_that_is_closed_and_empty_stays_empty() {
 fn the_producer_hears_of_the_end_at_its_next_chunk() {
     model(
         "the_producer_hears_of_the_end_at_its_next_chunk",
-        310,
+        550,
         || {
             let (mut producer, mut consumer) = Builder::new(1, 2).spsc().unwrap();
             let receiver = thread::spawn(move || {
@@ -115,7 +115,7 @@ fn the_producer_hears_of_the_end_at_its_next_chunk() {
 fn a_reservation_for_nobody_leaves_the_rest_of_its_chunk() {
     model(
         "a_reservation_for_nobody_leaves_the_rest_of_its_chunk",
-        2,
+        3,
         || {
             let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
             producer.push(Tracked::new(0)).unwrap();

@@ -27,7 +27,7 @@ fn in_use() -> (
 
 #[test]
 fn the_later_half_frees_the_ring() {
-    model("the_later_half_frees_the_ring", 2, || {
+    model("the_later_half_frees_the_ring", 4, || {
         let (producer, consumer) = Builder::new(1, 1).spsc::<Tracked>().unwrap();
         let sender = thread::spawn(move || drop(producer));
         drop(consumer);
@@ -37,7 +37,7 @@ fn the_later_half_frees_the_ring() {
 
 #[test]
 fn a_control_may_be_the_last_owner() {
-    model("a_control_may_be_the_last_owner", 2, || {
+    model("a_control_may_be_the_last_owner", 24, || {
         let (producer, consumer, control) = in_use();
         let sender = thread::spawn(move || drop(producer));
         let keeper = thread::spawn(move || drop(control));
@@ -49,7 +49,7 @@ fn a_control_may_be_the_last_owner() {
 
 #[test]
 fn a_control_outlives_the_halves() {
-    model("a_control_outlives_the_halves", 2, || {
+    model("a_control_outlives_the_halves", 4, || {
         let (producer, consumer, control) = in_use();
         let sender = thread::spawn(move || drop(producer));
         drop(consumer);
@@ -65,7 +65,7 @@ fn a_control_outlives_the_halves() {
 
 #[test]
 fn a_ring_ends_while_it_is_trimmed() {
-    model("a_ring_ends_while_it_is_trimmed", 2, || {
+    model("a_ring_ends_while_it_is_trimmed", 330, || {
         let (producer, consumer, control) = in_use();
         let sender = thread::spawn(move || drop(producer));
         let trimmer = thread::spawn(move || {
@@ -81,7 +81,7 @@ fn a_ring_ends_while_it_is_trimmed() {
 
 #[test]
 fn a_ring_that_has_ended_is_trimmed() {
-    model("a_ring_that_has_ended_is_trimmed", 2, || {
+    model("a_ring_that_has_ended_is_trimmed", 180, || {
         let (producer, consumer, control) = in_use();
         drop(producer);
         let receiver = thread::spawn(move || drop(consumer));
@@ -98,7 +98,7 @@ fn a_ring_that_has_ended_is_trimmed() {
 fn a_ring_that_ends_does_without_its_current_settings() {
     model(
         "a_ring_that_ends_does_without_its_current_settings",
-        2,
+        89,
         || {
             let (producer, consumer, control) = in_use();
             drop(consumer);

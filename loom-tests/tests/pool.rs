@@ -31,7 +31,7 @@ fn one_chunk() -> usize {
 
 #[test]
 fn two_rings_never_exceed_their_budget() {
-    model("two_rings_never_exceed_their_budget", 2, || {
+    model("two_rings_never_exceed_their_budget", 4, || {
         let budget = one_chunk();
         let pool = Pool::new(budget).unwrap();
         let ring = Builder::new(1, 1).pool(&pool);
@@ -64,7 +64,7 @@ fn two_rings_never_exceed_their_budget() {
 
 #[test]
 fn an_idle_block_goes_to_one_of_two() {
-    model("an_idle_block_goes_to_one_of_two", 2, || {
+    model("an_idle_block_goes_to_one_of_two", 3, || {
         let pool = Pool::new(usize::MAX).unwrap();
         let (mut first, _to_first, chunk) = handed_out(&pool);
         let (mut second, to_second, other) = handed_out(&pool);
@@ -83,7 +83,7 @@ fn an_idle_block_goes_to_one_of_two() {
 
 #[test]
 fn a_block_comes_back_while_another_is_wanted() {
-    model("a_block_comes_back_while_another_is_wanted", 2, || {
+    model("a_block_comes_back_while_another_is_wanted", 5, || {
         let pool = Pool::new(one_chunk()).unwrap();
         let (mut producer, mut consumer) = Builder::new(1, 1).pool(&pool).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
@@ -101,7 +101,7 @@ fn a_block_comes_back_while_another_is_wanted() {
 
 #[test]
 fn two_blocks_come_back_at_once() {
-    model("two_blocks_come_back_at_once", 2, || {
+    model("two_blocks_come_back_at_once", 10, || {
         let pool = Pool::new(usize::MAX).unwrap();
         let (_first, _to_first, chunk) = handed_out(&pool);
         let (_second, _to_second, other) = handed_out(&pool);
@@ -117,7 +117,7 @@ fn two_blocks_come_back_at_once() {
 
 #[test]
 fn no_block_is_kept_beyond_a_smaller_budget() {
-    model("no_block_is_kept_beyond_a_smaller_budget", 2, || {
+    model("no_block_is_kept_beyond_a_smaller_budget", 8, || {
         let pool = Pool::new(usize::MAX).unwrap();
         let (_producer, _consumer, chunk) = handed_out(&pool);
         let owner = thread::spawn(move || drop(chunk));
@@ -144,7 +144,7 @@ fn a_block_beyond_the_budget_is_freed_by_its_owner() {
 
 #[test]
 fn a_block_of_another_size_is_no_use() {
-    model("a_block_of_another_size_is_no_use", 2, || {
+    model("a_block_of_another_size_is_no_use", 13, || {
         let size = one_chunk();
         let pool = Pool::new(usize::MAX).unwrap();
         let (mut long, mut to_long) = Builder::new(2, 1).pool(&pool).spsc().unwrap();
@@ -179,7 +179,7 @@ fn a_control_trims_the_pool_too() {
 
 #[test]
 fn rings_and_owners_share_a_pool() {
-    model("rings_and_owners_share_a_pool", 2, || {
+    model("rings_and_owners_share_a_pool", 14, || {
         let pool = Pool::new(usize::MAX).unwrap();
         let (producer, consumer, chunk) = handed_out(&pool);
         drop(consumer);
@@ -218,7 +218,7 @@ unsafe impl Source for Few {
 
 #[test]
 fn memory_that_was_refused_is_not_counted() {
-    model("memory_that_was_refused_is_not_counted", 2, || {
+    model("memory_that_was_refused_is_not_counted", 3, || {
         let live = Arc::new(AtomicUsize::new(0));
         let source = Few {
             left: AtomicUsize::new(1),

@@ -11,7 +11,7 @@ use loom_tests::{Tracked, model};
 
 #[test]
 fn preallocated_chunks_are_used_and_used_again() {
-    model("preallocated_chunks_are_used_and_used_again", 340, || {
+    model("preallocated_chunks_are_used_and_used_again", 1820, || {
         let (mut producer, consumer) = Builder::new(1, 2).preallocate(true).spsc().unwrap();
         assert_eq!((producer.len(), producer.free_slots()), (0, 2));
         let sender = thread::spawn(move || {
@@ -31,7 +31,7 @@ fn preallocated_chunks_are_used_and_used_again() {
 
 #[test]
 fn a_single_preallocated_chunk_is_used_again() {
-    model("a_single_preallocated_chunk_is_used_again", 230, || {
+    model("a_single_preallocated_chunk_is_used_again", 290, || {
         let (mut producer, consumer) = Builder::new(2, 1)
             .preallocate(true)
             .origin(usize::MAX - 1)
@@ -49,7 +49,7 @@ fn a_single_preallocated_chunk_is_used_again() {
 
 #[test]
 fn preallocated_chunks_are_freed_used_or_not() {
-    model("preallocated_chunks_are_freed_used_or_not", 12, || {
+    model("preallocated_chunks_are_freed_used_or_not", 24, || {
         let (mut producer, mut consumer) = Builder::new(2, 3).preallocate(true).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 1, 2));

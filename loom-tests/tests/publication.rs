@@ -15,7 +15,7 @@ use loom_tests::{Tracked, model};
 fn what_was_done_before_a_push_is_seen_after_the_pop() {
     model(
         "what_was_done_before_a_push_is_seen_after_the_pop",
-        34,
+        98,
         || {
             let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
             let note = Arc::new(UnsafeCell::new(0));
@@ -40,7 +40,7 @@ fn what_was_done_before_a_push_is_seen_after_the_pop() {
 
 #[test]
 fn items_of_one_chunk_are_seen_whole() {
-    model("items_of_one_chunk_are_seen_whole", 330, || {
+    model("items_of_one_chunk_are_seen_whole", 640, || {
         let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 3));
         let mut inbox = Inbox::new(consumer);
@@ -55,7 +55,7 @@ fn items_of_one_chunk_are_seen_whole() {
 fn items_of_a_chunk_already_entered_are_seen_whole() {
     model(
         "items_of_a_chunk_already_entered_are_seen_whole",
-        180,
+        440,
         || {
             let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
             let mut inbox = Inbox::new(consumer);
@@ -74,7 +74,7 @@ fn items_of_a_chunk_already_entered_are_seen_whole() {
 fn a_grant_shows_what_it_committed_and_nothing_else() {
     model(
         "a_grant_shows_what_it_committed_and_nothing_else",
-        140,
+        360,
         || {
             let (mut producer, consumer) = Builder::new(6, 1).spsc().unwrap();
             let sender = thread::spawn(move || {

@@ -29,7 +29,7 @@ fn read(consumer: &mut Consumer<Tracked>, next: usize, most: usize) -> usize {
 
 #[test]
 fn the_writer_waits_for_the_release() {
-    model("the_writer_waits_for_the_release", 43, || {
+    model("the_writer_waits_for_the_release", 54, || {
         let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
         let sender = thread::spawn(move || {
             let pushed = (0..3)
@@ -53,7 +53,7 @@ fn the_writer_waits_for_the_release() {
 
 #[test]
 fn a_slice_holds_all_that_is_ready() {
-    model("a_slice_holds_all_that_is_ready", 180, || {
+    model("a_slice_holds_all_that_is_ready", 390, || {
         let (mut producer, mut consumer) = Builder::new(4, 1).spsc().unwrap();
         let sender = thread::spawn(move || {
             for number in 0..3 {
@@ -74,7 +74,7 @@ fn a_slice_holds_all_that_is_ready() {
 
 #[test]
 fn what_is_not_released_comes_again() {
-    model("what_is_not_released_comes_again", 2400, || {
+    model("what_is_not_released_comes_again", 1340, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
@@ -104,7 +104,7 @@ fn what_is_not_released_comes_again() {
 
 #[test]
 fn a_slice_ends_before_the_hole() {
-    model("a_slice_ends_before_the_hole", 310, || {
+    model("a_slice_ends_before_the_hole", 670, || {
         let (mut producer, mut consumer) = Builder::new(3, 2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut put = 0;

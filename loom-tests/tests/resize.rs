@@ -63,7 +63,7 @@ fn hand_over(
 
 #[test]
 fn more_chunks() {
-    model("more_chunks", 2, || {
+    model("more_chunks", 340, || {
         let ring = Builder::new(1, 1).max_chunks(2);
         hand_over(&ring, 2, 2, (1, 2), |ring| ring.set_chunks(2).unwrap());
     });
@@ -71,7 +71,7 @@ fn more_chunks() {
 
 #[test]
 fn fewer_chunks() {
-    model("fewer_chunks", 2, || {
+    model("fewer_chunks", 650, || {
         let ring = Builder::new(1, 2).max_chunks(2);
         hand_over(&ring, 2, 1, (1, 1), |ring| ring.set_chunks(1).unwrap());
     });
@@ -79,7 +79,7 @@ fn fewer_chunks() {
 
 #[test]
 fn longer_chunks() {
-    model("longer_chunks", 2, || {
+    model("longer_chunks", 870, || {
         let ring = Builder::new(1, 2).max_chunks(2);
         hand_over(&ring, 2, 1, (2, 2), |ring| ring.set_chunk_len(2).unwrap());
     });
@@ -87,7 +87,7 @@ fn longer_chunks() {
 
 #[test]
 fn shorter_chunks() {
-    model("shorter_chunks", 2, || {
+    model("shorter_chunks", 350, || {
         let ring = Builder::new(2, 1).max_chunks(2);
         hand_over(&ring, 3, 2, (1, 1), |ring| ring.set_chunk_len(1).unwrap());
     });
@@ -95,7 +95,7 @@ fn shorter_chunks() {
 
 #[test]
 fn another_shape() {
-    model("another_shape", 2, || {
+    model("another_shape", 5, || {
         let ring = Builder::new(2, 1).max_chunks(2);
         hand_over(&ring, 2, 1, (1, 2), |ring| ring.resize(1, 2).unwrap());
     });
@@ -105,7 +105,7 @@ fn another_shape() {
 fn a_reservation_gets_the_length_that_was_looked_at() {
     model(
         "a_reservation_gets_the_length_that_was_looked_at",
-        2,
+        7,
         || {
             let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
             let control = producer.control();
@@ -125,7 +125,7 @@ fn a_reservation_gets_the_length_that_was_looked_at() {
 
 #[test]
 fn len_knows_chunks_of_any_length() {
-    model("len_knows_chunks_of_any_length", 2, || {
+    model("len_knows_chunks_of_any_length", 200, || {
         let (mut producer, consumer) = Builder::new(1, 3).spsc().unwrap();
         let control = producer.control();
         producer.push(Tracked::new(0)).unwrap();
@@ -155,7 +155,7 @@ fn len_knows_chunks_of_any_length() {
 
 #[test]
 fn chunks_of_an_old_length_are_freed() {
-    model("chunks_of_an_old_length_are_freed", 2, || {
+    model("chunks_of_an_old_length_are_freed", 34, || {
         let (mut producer, consumer) = Builder::new(1, 2).max_chunks(4).spsc().unwrap();
         let control = consumer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
@@ -178,7 +178,7 @@ fn chunks_of_an_old_length_are_freed() {
 fn a_smaller_ring_gives_memory_back_though_nobody_works() {
     model(
         "a_smaller_ring_gives_memory_back_though_nobody_works",
-        2,
+        26,
         || {
             let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
             assert_eq!(in_order::push(&mut producer, 0, 2), 2);
@@ -202,7 +202,7 @@ fn a_smaller_ring_gives_memory_back_though_nobody_works() {
 
 #[test]
 fn an_idle_chunk_of_another_length_is_not_used() {
-    model("an_idle_chunk_of_another_length_is_not_used", 2, || {
+    model("an_idle_chunk_of_another_length_is_not_used", 340, || {
         let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
@@ -252,7 +252,7 @@ fn left_of_a_chunk(
 fn a_chunk_of_another_length_is_freed_when_it_was_read() {
     model(
         "a_chunk_of_another_length_is_freed_when_it_was_read",
-        2,
+        3,
         || {
             let ring = Builder::new(1, 1);
             let (_, after) = left_of_a_chunk(&ring, 1, |ring| ring.set_chunk_len(2).unwrap());
@@ -263,7 +263,7 @@ fn a_chunk_of_another_length_is_freed_when_it_was_read() {
 
 #[test]
 fn a_chunk_too_many_is_freed_when_it_was_read() {
-    model("a_chunk_too_many_is_freed_when_it_was_read", 2, || {
+    model("a_chunk_too_many_is_freed_when_it_was_read", 3, || {
         let ring = Builder::new(1, 2);
         let (before, after) = left_of_a_chunk(&ring, 2, |ring| ring.set_chunks(1).unwrap());
         assert_eq!(after, before / 2);

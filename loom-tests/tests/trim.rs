@@ -35,7 +35,7 @@ fn ends_in_order(mut producer: Producer<Tracked>, mut inbox: Inbox, control: &Co
 
 #[test]
 fn idle_chunks_are_reclaimed_or_trimmed() {
-    model("idle_chunks_are_reclaimed_or_trimmed", 2, || {
+    model("idle_chunks_are_reclaimed_or_trimmed", 320, || {
         let (mut producer, mut inbox, control) = idle(2);
         let trimmer = thread::spawn({
             let control = control.clone();
@@ -50,7 +50,7 @@ fn idle_chunks_are_reclaimed_or_trimmed() {
 
 #[test]
 fn two_trim_at_once() {
-    model("two_trim_at_once", 2, || {
+    model("two_trim_at_once", 21, || {
         let (producer, inbox, control) = idle(2);
         let trimmer = thread::spawn({
             let control = control.clone();
@@ -65,7 +65,7 @@ fn two_trim_at_once() {
 
 #[test]
 fn a_chunk_is_trimmed_once_it_was_read() {
-    model("a_chunk_is_trimmed_once_it_was_read", 2, || {
+    model("a_chunk_is_trimmed_once_it_was_read", 5, || {
         let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
@@ -83,7 +83,7 @@ fn a_chunk_is_trimmed_once_it_was_read() {
 
 #[test]
 fn all_three_at_once() {
-    model("all_three_at_once", 2, || {
+    model("all_three_at_once", 680, || {
         let (mut producer, consumer) = Builder::new(1, 1).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         producer.push(Tracked::new(0)).unwrap();
@@ -107,7 +107,7 @@ fn all_three_at_once() {
 
 #[test]
 fn fewer_chunks_while_some_are_idle() {
-    model("fewer_chunks_while_some_are_idle", 2, || {
+    model("fewer_chunks_while_some_are_idle", 1410, || {
         let (mut producer, mut inbox, control) = idle(2);
         let setter = thread::spawn({
             let control = control.clone();
@@ -124,7 +124,7 @@ fn fewer_chunks_while_some_are_idle() {
 
 #[test]
 fn a_third_idle_chunk_leaves_the_table() {
-    model("a_third_idle_chunk_leaves_the_table", 2, || {
+    model("a_third_idle_chunk_leaves_the_table", 110, || {
         let (mut producer, consumer) = Builder::new(1, 4).max_chunks(4).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 4), 4);
@@ -147,7 +147,7 @@ fn a_third_idle_chunk_leaves_the_table() {
 fn chunks_are_not_counted_before_they_are_installed() {
     model(
         "chunks_are_not_counted_before_they_are_installed",
-        2,
+        3,
         || {
             let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(8).spsc().unwrap();
             let control = producer.control();
@@ -168,7 +168,7 @@ fn chunks_are_not_counted_before_they_are_installed() {
 
 #[test]
 fn a_chunk_taken_out_is_not_counted() {
-    model("a_chunk_taken_out_is_not_counted", 2, || {
+    model("a_chunk_taken_out_is_not_counted", 3, || {
         let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
         let control = producer.control();
         producer.push(Tracked::new(0)).unwrap();
@@ -185,7 +185,7 @@ fn a_chunk_taken_out_is_not_counted() {
 
 #[test]
 fn idle_chunks_behind_an_empty_entry_are_found() {
-    model("idle_chunks_behind_an_empty_entry_are_found", 2, || {
+    model("idle_chunks_behind_an_empty_entry_are_found", 13, || {
         let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
@@ -205,7 +205,7 @@ fn idle_chunks_behind_an_empty_entry_are_found() {
 
 #[test]
 fn two_idle_chunks_circulate() {
-    model("two_idle_chunks_circulate", 2, || {
+    model("two_idle_chunks_circulate", 1, || {
         let (producer, _inbox, control) = idle(4);
         assert_eq!(control.chunks_in_use(), 2);
         control.pool().trim();
