@@ -249,7 +249,7 @@ impl<T> Shared<T> {
     pub(crate) fn exceeds(&self, seq: usize, most: usize) -> bool {
         // Relaxed: an old value makes the number too large, which is to err on the side of giving
         // memory back.
-        let reclaimed = self.reclaimed.load(Ordering::Relaxed);
+        let reclaimed = load_before_write(&self.reclaimed, Ordering::Relaxed);
         let count = seq.wrapping_sub(reclaimed);
         (count as isize) > 0 && count > most
     }
