@@ -134,7 +134,7 @@ fn room_comes_back_with_a_chunk_that_leaves() {
 
 #[test]
 fn an_entry_without_a_chunk_is_passed_over() {
-    model("an_entry_without_a_chunk_is_passed_over", 170, || {
+    model("an_entry_without_a_chunk_is_passed_over", 98, || {
         let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);

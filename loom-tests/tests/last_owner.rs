@@ -65,7 +65,7 @@ fn a_control_outlives_the_halves() {
 
 #[test]
 fn a_ring_ends_while_it_is_trimmed() {
-    model("a_ring_ends_while_it_is_trimmed", 330, || {
+    model("a_ring_ends_while_it_is_trimmed", 110, || {
         let (producer, consumer, control) = in_use();
         let sender = thread::spawn(move || drop(producer));
         let trimmer = thread::spawn(move || {
@@ -81,7 +81,7 @@ fn a_ring_ends_while_it_is_trimmed() {
 
 #[test]
 fn a_ring_that_has_ended_is_trimmed() {
-    model("a_ring_that_has_ended_is_trimmed", 180, || {
+    model("a_ring_that_has_ended_is_trimmed", 100, || {
         let (producer, consumer, control) = in_use();
         drop(producer);
         let receiver = thread::spawn(move || drop(consumer));
@@ -98,7 +98,7 @@ fn a_ring_that_has_ended_is_trimmed() {
 fn a_ring_that_ends_does_without_its_current_settings() {
     model(
         "a_ring_that_ends_does_without_its_current_settings",
-        89,
+        51,
         || {
             let (producer, consumer, control) = in_use();
             drop(consumer);

@@ -11,7 +11,7 @@ use loom_tests::{Tracked, model};
 
 #[test]
 fn preallocated_chunks_are_used_and_used_again() {
-    model("preallocated_chunks_are_used_and_used_again", 1820, || {
+    model("preallocated_chunks_are_used_and_used_again", 850, || {
         let (mut producer, consumer) = Builder::new(1, 2).preallocate(true).spsc().unwrap();
         assert_eq!((producer.len(), producer.free_slots()), (0, 2));
         let sender = thread::spawn(move || {
