@@ -37,21 +37,21 @@ fn hand_over(ring: &Builder, items: usize, looks: usize) {
 #[test]
 fn every_push_needs_a_chunk() {
     model("every_push_needs_a_chunk", 830, || {
-        hand_over(&Builder::new(1, 2), 4, 4);
+        hand_over(&Builder::new(1, 2).max_chunks(2), 4, 4);
     });
 }
 
 #[test]
 fn every_push_needs_the_chunk_just_read() {
     model("every_push_needs_the_chunk_just_read", 88, || {
-        hand_over(&Builder::new(1, 1), 4, 4);
+        hand_over(&Builder::new(1, 1).max_chunks(1), 4, 4);
     });
 }
 
 #[test]
 fn an_old_chunk_is_emptied_before_the_next() {
     model("an_old_chunk_is_emptied_before_the_next", 920, || {
-        hand_over(&Builder::new(2, 2), 5, 3);
+        hand_over(&Builder::new(2, 2).max_chunks(2), 5, 3);
     });
 }
 
@@ -65,14 +65,18 @@ fn a_table_longer_than_the_ring_is_no_extra_room() {
 #[test]
 fn numbers_wrap_around() {
     model("numbers_wrap_around", 400, || {
-        hand_over(&Builder::new(1, 2).origin(usize::MAX - 1), 4, 3);
+        hand_over(
+            &Builder::new(1, 2).max_chunks(2).origin(usize::MAX - 1),
+            4,
+            3,
+        );
     });
 }
 
 #[test]
 fn the_last_item_of_a_chunk_gives_it_back_at_once() {
     model("the_last_item_of_a_chunk_gives_it_back_at_once", 34, || {
-        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         let receiver = thread::spawn(move || {
             // No look at the ring after the item has been taken.
             let taken = (0..3).find_map(|_| consumer.pop().ok());

@@ -27,7 +27,7 @@ fn take_what_len_says(inbox: &mut Inbox, capacity: usize) {
 #[test]
 fn the_consumer_can_take_what_len_says() {
     model("the_consumer_can_take_what_len_says", 160, || {
-        let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 4));
         let mut inbox = Inbox::new(consumer);
         take_what_len_says(&mut inbox, 2);
@@ -43,7 +43,7 @@ fn the_consumer_can_take_what_len_says() {
 #[test]
 fn len_leaves_holes_out() {
     model("len_leaves_holes_out", 1060, || {
-        let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(3, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut put = 0;
             for length in [2, 2, 3] {
@@ -71,7 +71,7 @@ fn len_leaves_holes_out() {
 #[test]
 fn len_knows_the_hole_before_the_newest_chunk() {
     model("len_knows_the_hole_before_the_newest_chunk", 89, || {
-        let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(3, 2).max_chunks(2).spsc().unwrap();
         let mut inbox = Inbox::new(consumer);
         assert!(in_order::record(&mut producer, 0, 2) && in_order::record(&mut producer, 2, 2));
         inbox.look(3);
@@ -91,7 +91,7 @@ fn len_knows_the_hole_before_the_newest_chunk() {
 #[test]
 fn len_counts_every_push_that_is_known() {
     model("len_counts_every_push_that_is_known", 64, || {
-        let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let said = Arc::new(AtomicUsize::new(0));
         let sender = thread::spawn({
             let said = Arc::clone(&said);
@@ -115,7 +115,7 @@ fn len_counts_every_push_that_is_known() {
 #[test]
 fn a_ring_that_looks_full_is_full() {
     model("a_ring_that_looks_full_is_full", 220, || {
-        let (mut producer, consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         let mut inbox = Inbox::new(consumer);
         // So that the next chunk takes an entry that has been written before.
         producer.push(Tracked::new(0)).unwrap();
@@ -142,7 +142,7 @@ fn a_ring_is_full_also_while_its_oldest_chunk_is_read() {
         "a_ring_is_full_also_while_its_oldest_chunk_is_read",
         88,
         || {
-            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             let sender = thread::spawn(move || {
                 let pushed = in_order::push(&mut producer, 0, 4);
                 (producer, pushed)
@@ -163,7 +163,7 @@ fn a_ring_is_full_also_while_its_oldest_chunk_is_read() {
 #[test]
 fn the_producer_counts_no_item_too_few() {
     model("the_producer_counts_no_item_too_few", 1680, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let mut put = in_order::push(&mut producer, 0, 2);
         let begun = std::sync::Arc::new(Ledger::new(0));
         let receiver = thread::spawn({
@@ -198,7 +198,7 @@ fn the_producer_counts_no_item_too_few_after_a_hole() {
         "the_producer_counts_no_item_too_few_after_a_hole",
         100,
         || {
-            let (mut producer, consumer) = Builder::new(3, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(3, 2).max_chunks(2).spsc().unwrap();
             assert!(in_order::record(&mut producer, 0, 2) && in_order::record(&mut producer, 2, 2));
             let begun = std::sync::Arc::new(Ledger::new(0));
             let receiver = thread::spawn({
@@ -224,7 +224,7 @@ fn the_producer_counts_no_item_too_few_after_a_hole() {
 #[test]
 fn the_producer_can_push_what_free_slots_says() {
     model("the_producer_can_push_what_free_slots_says", 32, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let mut put = in_order::push(&mut producer, 0, 3);
         let receiver = thread::spawn(move || {
             let mut inbox = Inbox::new(consumer);

@@ -32,42 +32,59 @@ fn go_at_any_time(ring: &Builder, lengths: &[usize], takes: usize) {
 #[test]
 fn nothing_was_ever_read() {
     model("nothing_was_ever_read", 16, || {
-        go_at_any_time(&Builder::new(2, 2), &[1, 1, 1], 0);
+        go_at_any_time(&Builder::new(2, 2).max_chunks(2), &[1, 1, 1], 0);
     });
 }
 
 #[test]
 fn a_chunk_was_half_read() {
     model("a_chunk_was_half_read", 64, || {
-        go_at_any_time(&Builder::new(3, 1), &[1, 1], 1);
+        go_at_any_time(&Builder::new(3, 1).max_chunks(1), &[1, 1], 1);
     });
 }
 
 #[test]
 fn a_later_chunk_was_half_read() {
     model("a_later_chunk_was_half_read", 1410, || {
-        go_at_any_time(&Builder::new(2, 3), &[2, 2, 1], 3);
+        go_at_any_time(&Builder::new(2, 3).max_chunks(3), &[2, 2, 1], 3);
     });
 }
 
 #[test]
 fn a_chunk_had_a_hole() {
     model("a_chunk_had_a_hole", 96, || {
-        go_at_any_time(&Builder::new(2, 2), &[1, 2], 1);
+        go_at_any_time(&Builder::new(2, 2).max_chunks(2), &[1, 2], 1);
+    });
+}
+
+#[test]
+fn a_chunk_was_empty() {
+    model("a_chunk_was_empty", 72, || {
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
+        let sender = thread::spawn(move || {
+            // Nothing is put in, so there is nothing to seal.
+            drop(producer.reserve(1));
+            in_order::push(&mut producer, 0, 2);
+            drop(producer.reserve(1));
+        });
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(1);
+        drop(inbox);
+        sender.join().unwrap();
     });
 }
 
 #[test]
 fn a_chunk_was_idle() {
     model("a_chunk_was_idle", 290, || {
-        go_at_any_time(&Builder::new(1, 3), &[1, 1], 2);
+        go_at_any_time(&Builder::new(1, 3).max_chunks(3), &[1, 1], 2);
     });
 }
 
 #[test]
 fn both_go_at_once() {
     model("both_go_at_once", 10, || {
-        let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         assert_eq!(in_order::push(&mut producer, 0, 3), 3);
         assert_eq!(consumer.pop().unwrap().value(), 0);
         let sender = thread::spawn(move || drop(producer));
@@ -80,7 +97,7 @@ fn both_go_at_once() {
 #[test]
 fn a_grant_goes_while_the_consumer_does() {
     model("a_grant_goes_while_the_consumer_does", 11, || {
-        let (mut producer, mut consumer) = Builder::new(3, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(3, 1).max_chunks(1).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
             let mut grant = producer.reserve(2).unwrap();
@@ -102,7 +119,7 @@ fn a_grant_goes_while_the_consumer_does() {
 fn a_forgotten_grant_leaves_the_ring_in_order() {
     model("a_forgotten_grant_leaves_the_ring_in_order", 6, || {
         // Plain numbers: what a forgotten grant holds is leaked, and that is no fault.
-        let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut grant = producer.reserve(2).unwrap();
             grant.push(9).unwrap();
@@ -140,7 +157,7 @@ fn a_drop_that_panics_at_the_end_leaks_nothing_else() {
         "a_drop_that_panics_at_the_end_leaks_nothing_else",
         4,
         || {
-            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             for number in 0..3 {
                 let item = Unwinds(number == 0, Tracked::new(number));
                 assert!(producer.push(item).is_ok());

@@ -41,7 +41,7 @@ fn records(ring: &Builder, lengths: &[usize], looks: usize) {
 #[test]
 fn a_hole_is_never_read() {
     model("a_hole_is_never_read", 780, || {
-        records(&Builder::new(2, 2), &[1, 2, 1], 3);
+        records(&Builder::new(2, 2).max_chunks(2), &[1, 2, 1], 3);
     });
 }
 
@@ -51,7 +51,7 @@ fn a_chunk_with_a_hole_can_be_filled_the_next_time() {
         "a_chunk_with_a_hole_can_be_filled_the_next_time",
         170,
         || {
-            records(&Builder::new(2, 1), &[1, 2, 2], 4);
+            records(&Builder::new(2, 1).max_chunks(1), &[1, 2, 2], 4);
         },
     );
 }
@@ -59,7 +59,11 @@ fn a_chunk_with_a_hole_can_be_filled_the_next_time() {
 #[test]
 fn holes_among_many_chunks() {
     model("holes_among_many_chunks", 860, || {
-        records(&Builder::new(3, 2).origin(usize::MAX - 3), &[2, 2, 3, 1], 4);
+        records(
+            &Builder::new(3, 2).max_chunks(2).origin(usize::MAX - 3),
+            &[2, 2, 3, 1],
+            4,
+        );
     });
 }
 
@@ -69,7 +73,7 @@ fn a_single_chunk_never_stands_in_the_way_of_a_reservation() {
         "a_single_chunk_never_stands_in_the_way_of_a_reservation",
         91,
         || {
-            let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
             let sender = thread::spawn(move || {
                 producer.push(Tracked::new(0)).unwrap();
                 let second = in_order::record(&mut producer, 1, 2);
@@ -95,7 +99,7 @@ fn the_last_item_before_a_known_hole_gives_the_chunk_back_at_once() {
         "the_last_item_before_a_known_hole_gives_the_chunk_back_at_once",
         3,
         || {
-            let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
             producer.push(Tracked::new(0)).unwrap();
             assert_eq!(producer.reserve(2).unwrap_err(), ReserveError::Full);
             let receiver = thread::spawn(move || {
@@ -118,7 +122,7 @@ fn a_release_before_a_known_hole_gives_the_chunk_back_at_once() {
         "a_release_before_a_known_hole_gives_the_chunk_back_at_once",
         3,
         || {
-            let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
             producer.push(Tracked::new(0)).unwrap();
             assert_eq!(producer.reserve(2).unwrap_err(), ReserveError::Full);
             let receiver = thread::spawn(move || {
@@ -138,7 +142,7 @@ fn a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones() {
         "a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones",
         1320,
         || {
-            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             let sender = thread::spawn(move || {
                 assert_eq!(in_order::push(&mut producer, 0, 3), 3);
                 assert!(

@@ -32,21 +32,21 @@ fn push_and_go(ring: &Builder, items: usize, looks: usize) {
 #[test]
 fn the_last_item_comes_before_the_end() {
     model("the_last_item_comes_before_the_end", 98, || {
-        push_and_go(&Builder::new(2, 2), 1, 2);
+        push_and_go(&Builder::new(2, 2).max_chunks(2), 1, 2);
     });
 }
 
 #[test]
 fn the_last_chunk_comes_before_the_end() {
     model("the_last_chunk_comes_before_the_end", 410, || {
-        push_and_go(&Builder::new(1, 2), 2, 3);
+        push_and_go(&Builder::new(1, 2).max_chunks(2), 2, 3);
     });
 }
 
 #[test]
 fn a_hole_is_no_item_at_the_end() {
     model("a_hole_is_no_item_at_the_end", 270, || {
-        let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || {
             producer.push(Tracked::new(0)).unwrap();
             // Closes the chunk, whether there is another or not.
@@ -67,7 +67,7 @@ fn a_hole_is_no_item_at_the_end() {
 #[test]
 fn a_ring_that_is_closed_and_empty_stays_empty() {
     model("a_ring_that_is_closed_and_empty_stays_empty", 58, || {
-        let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 2));
         let mut inbox = Inbox::new(consumer);
         let _ = inbox.pop();
@@ -88,7 +88,7 @@ fn the_producer_hears_of_the_end_at_its_next_chunk() {
         "the_producer_hears_of_the_end_at_its_next_chunk",
         550,
         || {
-            let (mut producer, mut consumer) = Builder::new(1, 2).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
             let receiver = thread::spawn(move || {
                 let _ = consumer.pop();
             });
@@ -117,7 +117,7 @@ fn a_reservation_for_nobody_leaves_the_rest_of_its_chunk() {
         "a_reservation_for_nobody_leaves_the_rest_of_its_chunk",
         3,
         || {
-            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             producer.push(Tracked::new(0)).unwrap();
             let receiver = thread::spawn(move || drop(consumer));
             let refused = producer.reserve(2).err();
@@ -140,7 +140,7 @@ fn what_the_consumer_has_left_is_known_after_its_end() {
         "what_the_consumer_has_left_is_known_after_its_end",
         3,
         || {
-            let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             assert_eq!(in_order::push(&mut producer, 0, 3), 3);
             let receiver = thread::spawn(move || drop(consumer.pop().unwrap()));
             if producer.is_closed() {
@@ -158,7 +158,7 @@ fn what_the_consumer_has_left_is_known_after_a_refusal() {
         "what_the_consumer_has_left_is_known_after_a_refusal",
         3,
         || {
-            let (mut producer, mut consumer) = Builder::new(2, 1).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
             assert_eq!(in_order::push(&mut producer, 0, 2), 2);
             let receiver = thread::spawn(move || drop(consumer.pop().unwrap()));
             let refused = producer.push(Tracked::new(2)).unwrap_err();
@@ -174,7 +174,7 @@ fn what_the_consumer_has_left_is_known_after_a_refusal() {
 #[test]
 fn what_the_consumer_did_before_its_end_is_seen() {
     model("what_the_consumer_did_before_its_end_is_seen", 3, || {
-        let (producer, consumer) = Builder::new(1, 1).spsc::<Tracked>().unwrap();
+        let (producer, consumer) = Builder::new(1, 1).max_chunks(1).spsc::<Tracked>().unwrap();
         let note = Arc::new(UnsafeCell::new(0));
         let receiver = thread::spawn({
             let note = Arc::clone(&note);
@@ -196,7 +196,7 @@ fn what_the_consumer_did_before_its_end_is_seen() {
 #[test]
 fn what_the_producer_did_before_its_end_is_seen() {
     model("what_the_producer_did_before_its_end_is_seen", 6, || {
-        let (producer, mut consumer) = Builder::new(1, 1).spsc::<Tracked>().unwrap();
+        let (producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc::<Tracked>().unwrap();
         let note = Arc::new(UnsafeCell::new(0));
         let sender = thread::spawn({
             let note = Arc::clone(&note);

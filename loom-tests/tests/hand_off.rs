@@ -34,7 +34,7 @@ fn take(inbox: &mut Inbox, times: usize) {
 #[test]
 fn an_open_chunk_stays() {
     model("an_open_chunk_stays", 550, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let pushed = in_order::push(&mut producer, 0, 3);
             (producer, pushed)
@@ -55,7 +55,7 @@ fn an_open_chunk_stays() {
 #[test]
 fn a_sealed_chunk_can_be_taken() {
     model("a_sealed_chunk_can_be_taken", 280, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             producer.seal();
             producer.push(Tracked::new(0)).unwrap();
@@ -81,7 +81,7 @@ fn a_sealed_chunk_can_be_taken() {
 #[test]
 fn a_chunk_with_a_hole_holds_what_was_before_it() {
     model("a_chunk_with_a_hole_holds_what_was_before_it", 69, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             producer.push(Tracked::new(0)).unwrap();
             let got = in_order::record(&mut producer, 1, 2);
@@ -100,7 +100,7 @@ fn a_chunk_with_a_hole_holds_what_was_before_it() {
 #[test]
 fn what_was_popped_is_not_handed_over() {
     model("what_was_popped_is_not_handed_over", 1370, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 4));
         let mut inbox = Inbox::new(consumer);
         inbox.look(1);
@@ -116,7 +116,7 @@ fn what_was_popped_is_not_handed_over() {
 #[test]
 fn room_comes_back_with_a_chunk_that_leaves() {
     model("room_comes_back_with_a_chunk_that_leaves", 3, || {
-        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let receiver = thread::spawn(move || {
             let chunk = consumer.take_chunk().unwrap();
@@ -165,7 +165,7 @@ fn an_entry_without_a_chunk_is_passed_over() {
 #[test]
 fn a_chunk_goes_from_its_owner_to_the_producer() {
     model("a_chunk_goes_from_its_owner_to_the_producer", 10, || {
-        let (mut producer, consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let mut inbox = Inbox::new(consumer);
         let chunk = inbox.consumer.take_chunk().unwrap();
@@ -190,7 +190,7 @@ fn a_chunk_goes_from_its_owner_to_the_producer() {
 #[test]
 fn a_chunk_outlives_its_ring() {
     model("a_chunk_outlives_its_ring", 60, || {
-        let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         assert_eq!(in_order::push(&mut producer, 0, 3), 3);
         let mut chunk = consumer.take_chunk().unwrap().into_iter();
         assert_eq!(chunk.next().unwrap().value(), 0);
@@ -205,7 +205,7 @@ fn a_chunk_outlives_its_ring() {
 #[test]
 fn a_ring_ends_without_the_chunks_that_left() {
     model("a_ring_ends_without_the_chunks_that_left", 29, || {
-        let (mut producer, mut consumer) = Builder::new(1, 3).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 3).max_chunks(3).spsc().unwrap();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
         let sender = thread::spawn(move || in_order::push(&mut producer, 2, 1));
         let chunk = consumer.take_chunk().unwrap();
@@ -218,7 +218,7 @@ fn a_ring_ends_without_the_chunks_that_left() {
 #[test]
 fn the_last_chunk_is_sealed_by_the_end() {
     model("the_last_chunk_is_sealed_by_the_end", 2550, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             assert_eq!(in_order::push(&mut producer, 0, 3), 3);
         });
@@ -241,7 +241,7 @@ fn the_last_chunk_is_sealed_by_the_end() {
 #[test]
 fn a_wish_to_seal_is_heard_once() {
     model("a_wish_to_seal_is_heard_once", 6, || {
-        let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
             let early = producer.seal_if_requested();
@@ -263,7 +263,7 @@ fn a_wish_to_seal_is_heard_once() {
 #[test]
 fn a_chunk_lent_to_many_is_given_back_by_the_last() {
     model("a_chunk_lent_to_many_is_given_back_by_the_last", 10, || {
-        let (mut producer, mut consumer) = Builder::new(1, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
         let first = consumer.take_chunk().unwrap();
@@ -289,7 +289,7 @@ impl Drop for Unwinds {
 #[test]
 fn a_chunk_is_given_back_also_where_a_drop_panics() {
     model("a_chunk_is_given_back_also_where_a_drop_panics", 1, || {
-        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         let control = producer.control();
         assert!(producer.push(Unwinds(Tracked::new(0))).is_ok());
         let chunk = consumer.take_chunk().unwrap();
@@ -303,7 +303,7 @@ fn a_chunk_is_given_back_also_where_a_drop_panics() {
 #[test]
 fn an_empty_chunk_is_not_sealed() {
     model("an_empty_chunk_is_not_sealed", 36, || {
-        let (mut producer, consumer) = Builder::new(2, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || {
             drop(producer.reserve(1).unwrap());
             producer.seal();

@@ -12,7 +12,11 @@ use loom_tests::{Tracked, model};
 #[test]
 fn preallocated_chunks_are_used_and_used_again() {
     model("preallocated_chunks_are_used_and_used_again", 850, || {
-        let (mut producer, consumer) = Builder::new(1, 2).preallocate(true).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2)
+            .max_chunks(2)
+            .preallocate(true)
+            .spsc()
+            .unwrap();
         assert_eq!((producer.len(), producer.free_slots()), (0, 2));
         let sender = thread::spawn(move || {
             let pushed = in_order::push(&mut producer, 0, 4);
@@ -33,6 +37,7 @@ fn preallocated_chunks_are_used_and_used_again() {
 fn a_single_preallocated_chunk_is_used_again() {
     model("a_single_preallocated_chunk_is_used_again", 290, || {
         let (mut producer, consumer) = Builder::new(2, 1)
+            .max_chunks(1)
             .preallocate(true)
             .origin(usize::MAX - 1)
             .spsc()
@@ -50,7 +55,11 @@ fn a_single_preallocated_chunk_is_used_again() {
 #[test]
 fn preallocated_chunks_are_freed_used_or_not() {
     model("preallocated_chunks_are_freed_used_or_not", 24, || {
-        let (mut producer, mut consumer) = Builder::new(2, 3).preallocate(true).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 3)
+            .max_chunks(3)
+            .preallocate(true)
+            .spsc()
+            .unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 1, 2));
         let first: Option<Tracked> = consumer.pop().ok();

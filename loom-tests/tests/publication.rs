@@ -17,7 +17,7 @@ fn what_was_done_before_a_push_is_seen_after_the_pop() {
         "what_was_done_before_a_push_is_seen_after_the_pop",
         98,
         || {
-            let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             let note = Arc::new(UnsafeCell::new(0));
             let sender = thread::spawn({
                 let note = Arc::clone(&note);
@@ -41,7 +41,7 @@ fn what_was_done_before_a_push_is_seen_after_the_pop() {
 #[test]
 fn items_of_one_chunk_are_seen_whole() {
     model("items_of_one_chunk_are_seen_whole", 640, || {
-        let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(4, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || in_order::push(&mut producer, 0, 3));
         let mut inbox = Inbox::new(consumer);
         inbox.look(3);
@@ -57,7 +57,7 @@ fn items_of_a_chunk_already_entered_are_seen_whole() {
         "items_of_a_chunk_already_entered_are_seen_whole",
         440,
         || {
-            let (mut producer, consumer) = Builder::new(4, 1).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(4, 1).max_chunks(1).spsc().unwrap();
             let mut inbox = Inbox::new(consumer);
             producer.push(Tracked::new(0)).unwrap();
             inbox.pop().unwrap();
@@ -76,7 +76,7 @@ fn a_grant_shows_what_it_committed_and_nothing_else() {
         "a_grant_shows_what_it_committed_and_nothing_else",
         360,
         || {
-            let (mut producer, consumer) = Builder::new(6, 1).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(6, 1).max_chunks(1).spsc().unwrap();
             let sender = thread::spawn(move || {
                 let mut grant = producer.reserve(3).unwrap();
                 for (number, value) in [0, 1, 9].into_iter().enumerate() {

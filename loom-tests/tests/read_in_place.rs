@@ -30,7 +30,7 @@ fn read(consumer: &mut Consumer<Tracked>, next: usize, most: usize) -> usize {
 #[test]
 fn the_writer_waits_for_the_release() {
     model("the_writer_waits_for_the_release", 54, || {
-        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || {
             let pushed = (0..3)
                 .take_while(|n| producer.push(Tracked::new(*n)).is_ok())
@@ -54,7 +54,7 @@ fn the_writer_waits_for_the_release() {
 #[test]
 fn a_slice_holds_all_that_is_ready() {
     model("a_slice_holds_all_that_is_ready", 390, || {
-        let (mut producer, mut consumer) = Builder::new(4, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(4, 1).max_chunks(1).spsc().unwrap();
         let sender = thread::spawn(move || {
             for number in 0..3 {
                 producer.push(Tracked::new(number)).unwrap();
@@ -75,7 +75,7 @@ fn a_slice_holds_all_that_is_ready() {
 #[test]
 fn what_is_not_released_comes_again() {
     model("what_is_not_released_comes_again", 1340, || {
-        let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
             1 + (1..5)
@@ -105,7 +105,7 @@ fn what_is_not_released_comes_again() {
 #[test]
 fn a_slice_ends_before_the_hole() {
     model("a_slice_ends_before_the_hole", 670, || {
-        let (mut producer, mut consumer) = Builder::new(3, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(3, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut put = 0;
             for length in [2, 2, 3] {
@@ -151,7 +151,7 @@ fn a_drop_that_panics_only_delays_the_return_of_its_chunk() {
         "a_drop_that_panics_only_delays_the_return_of_its_chunk",
         4,
         || {
-            let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
             producer.push(Some(Unwinds(Tracked::new(0)))).ok().unwrap();
             let receiver = thread::spawn(move || {
                 let ready = consumer.read().unwrap();

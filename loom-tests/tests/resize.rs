@@ -107,7 +107,7 @@ fn a_reservation_gets_the_length_that_was_looked_at() {
         "a_reservation_gets_the_length_that_was_looked_at",
         7,
         || {
-            let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+            let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
             let control = producer.control();
             let changer = thread::spawn(move || control.set_chunk_len(1).unwrap());
             let got = in_order::record(&mut producer, 0, 2);
@@ -126,7 +126,7 @@ fn a_reservation_gets_the_length_that_was_looked_at() {
 #[test]
 fn len_knows_chunks_of_any_length() {
     model("len_knows_chunks_of_any_length", 200, || {
-        let (mut producer, consumer) = Builder::new(1, 3).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 3).max_chunks(3).spsc().unwrap();
         let control = producer.control();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
@@ -202,8 +202,8 @@ fn a_smaller_ring_gives_memory_back_though_nobody_works() {
 
 #[test]
 fn an_idle_chunk_of_another_length_is_not_used() {
-    model("an_idle_chunk_of_another_length_is_not_used", 100, || {
-        let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
+    model("an_idle_chunk_of_another_length_is_not_used", 110, || {
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
         let mut inbox = Inbox::new(consumer);

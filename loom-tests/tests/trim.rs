@@ -171,7 +171,7 @@ fn no_more_chunks_are_counted_than_there_are() {
 #[test]
 fn a_chunk_taken_out_is_not_counted() {
     model("a_chunk_taken_out_is_not_counted", 3, || {
-        let (mut producer, mut consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();
         let control = producer.control();
         producer.push(Tracked::new(0)).unwrap();
         let receiver = thread::spawn(move || {
@@ -188,7 +188,7 @@ fn a_chunk_taken_out_is_not_counted() {
 #[test]
 fn idle_chunks_behind_an_empty_entry_are_found() {
     model("idle_chunks_behind_an_empty_entry_are_found", 13, || {
-        let (mut producer, consumer) = Builder::new(1, 2).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 2), 2);
         let mut inbox = Inbox::new(consumer);

@@ -175,7 +175,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "let reclaimed = self.reclaimed.load(Ordering::Relaxed);",
         bound: 2,
-        fate: KilledBy(&["trim::chunks_are_not_counted_before_they_are_installed"]),
+        fate: KilledBy(&["trim::no_more_chunks_are_counted_than_there_are"]),
         why: "chunks before the head that is seen count as idle ones, all the way round",
     },
     Mutant {
@@ -267,7 +267,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                 Ordering::Acquire,
 ",
         bound: 2,
-        fate: KilledBy(&["trim::chunks_are_not_counted_before_they_are_installed"]),
+        fate: KilledBy(&["trim::no_more_chunks_are_counted_than_there_are"]),
         why: "`reclaimed` is seen before the head that allowed it; and as above, which loom cannot see",
     },
     Mutant {
@@ -501,7 +501,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "let end = if false {",
         bound: 2,
-        fate: KilledBy(&["drops::nothing_was_ever_read"]),
+        fate: KilledBy(&["drops::a_chunk_was_empty"]),
         why: "slots beyond the tail are dropped as items",
     },
     Mutant {
@@ -969,9 +969,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "holes_not_in_entry",
         file: PRODUCER,
-        find: "holes.store(self.holes, Ordering::Relaxed);",
+        find: "entry.holes.store(self.holes, Ordering::Relaxed);",
         nth: None,
-        replace: "let _ = holes;",
+        replace: "",
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
         why: "holes before a chunk are counted as items",
@@ -2065,7 +2065,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             let first = self.detach();
             // SAFETY",
         bound: 2,
-        fate: KilledBy(&["trim::a_third_idle_chunk_leaves_the_table"]),
+        fate: KilledBy(&["resize::a_chunk_of_another_length_is_freed_when_it_was_read"]),
         why: "the chunk is idle, and put into the pool",
     },
     Mutant {
@@ -2215,7 +2215,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "self.0.budget.swap(bytes, Ordering::Relaxed);",
         bound: 2,
-        fate: KilledBy(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
         why: "neither of the two who put a block in and change the budget sees the other",
     },
     Mutant {
