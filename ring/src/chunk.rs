@@ -126,6 +126,13 @@ impl<T> Form<T> {
             }
         }
         // SAFETY: `make` has put the first slot `offset` bytes behind the block's start.
-        unsafe { first.cast::<u8>().sub(self.offset) }.cast::<Block>()
+        let block = unsafe { first.cast::<u8>().sub(self.offset) }.cast::<Block>();
+        debug_assert_eq!(
+            // SAFETY: the caller gives the block up, so it is this call's.
+            Some(unsafe { block.as_ref() }.layout),
+            self.layout(len),
+            "the chunk is as long as it was made"
+        );
+        block
     }
 }

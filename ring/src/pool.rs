@@ -115,7 +115,7 @@ struct Inner {
 
 /// What a block of memory begins with.
 pub(crate) struct Block {
-    layout: Layout,
+    pub(crate) layout: Layout,
     handed_over: Handover,
 }
 
