@@ -318,3 +318,25 @@ fn an_empty_chunk_is_not_sealed() {
         assert_eq!(inbox.taken, 2);
     });
 }
+
+#[test]
+fn a_chunk_of_an_old_length_is_handed_over() {
+    model("a_chunk_of_an_old_length_is_handed_over", 3, || {
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
+        let control = producer.control();
+        assert_eq!(in_order::push(&mut producer, 0, 2), 2);
+        let changer = thread::spawn({
+            let control = control.clone();
+            move || control.set_chunk_len(1).unwrap()
+        });
+        let mut inbox = Inbox::new(consumer);
+        let chunk = inbox.consumer.take_chunk().unwrap();
+        changer.join().unwrap();
+        empty(&mut inbox, chunk);
+        assert_eq!(in_order::push(&mut producer, 2, 1), 1);
+        take(&mut inbox, 1);
+        assert_eq!(inbox.taken, 3);
+        control.trim();
+        assert_eq!(control.pool().used(), 0, "the memory of a chunk is lost");
+    });
+}

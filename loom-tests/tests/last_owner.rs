@@ -103,7 +103,7 @@ fn a_ring_that_ends_does_without_its_current_settings() {
             let (producer, consumer, control) = in_use();
             drop(consumer);
             let sender = thread::spawn(move || drop(producer));
-            control.resize(1, 1).unwrap();
+            control.resize(3, 1).unwrap();
             sender.join().unwrap();
             assert_eq!(control.pool().used(), 0);
         },

@@ -634,6 +634,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "chunks are leaked where the ring cannot be made",
     },
     Mutant {
+        name: "end_by_the_setting",
+        file: SHARED,
+        find: "let end = if committed < len {",
+        nth: None,
+        replace: "let end = if committed < self.shared.settings.chunk_len.load(Ordering::Relaxed) {",
+        bound: 2,
+        fate: KilledBy(&["last_owner::a_ring_that_ends_does_without_its_current_settings"]),
+        why: "a hole is dropped as items",
+    },
+    Mutant {
         name: "tail_store_relaxed",
         file: PRODUCER,
         find: "self.shared.producer.tail.store(position, Ordering::Release);",
@@ -1235,7 +1245,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "if true {",
         bound: 2,
-        fate: KilledBy(&["resize::longer_chunks", "resize::an_idle_chunk_of_another_length_is_not_used"]),
+        fate: KilledBy(&["resize::an_idle_chunk_of_another_length_is_not_used"]),
         why: "slots beyond a chunk are filled",
     },
     Mutant {
@@ -1365,6 +1375,36 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["hand_off::a_wish_to_seal_is_heard_once"]),
         why: "chunks are closed for nobody",
+    },
+    Mutant {
+        name: "idle_chunk_taken_beyond_the_limit",
+        file: PRODUCER,
+        find: "let mut idle = if room(self.head) {",
+        nth: None,
+        replace: "let mut idle = if true {",
+        bound: 2,
+        fate: KilledBy(&["trim::fewer_chunks_while_some_are_idle"]),
+        why: "more chunks are in traffic than may be",
+    },
+    Mutant {
+        name: "free_slots_below_nothing",
+        file: PRODUCER,
+        find: "chunks.saturating_sub(",
+        nth: None,
+        replace: "chunks.wrapping_sub(",
+        bound: 2,
+        fate: KilledBy(&["resize::a_smaller_ring_is_full_until_it_was_read"]),
+        why: "a ring that was made smaller promises endless room",
+    },
+    Mutant {
+        name: "chunk_closed_by_the_setting",
+        file: PRODUCER,
+        find: "entry.used.store(self.len - hole, Ordering::Relaxed);",
+        nth: None,
+        replace: "entry.used.store(self.shared.settings.chunk_len.load(Ordering::Relaxed).wrapping_sub(hole), Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["resize::shorter_chunks"]),
+        why: "a chunk seems to have held as many items as one of the new length would",
     },
     Mutant {
         name: "retire_before_item_is_out",
@@ -2148,6 +2188,76 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "whoever takes whole chunks waits for ever",
     },
     Mutant {
+        name: "chunk_entered_by_the_setting",
+        file: CONSUMER,
+        find: "self.end = start.wrapping_add(entry.len.load(Ordering::Relaxed));",
+        nth: None,
+        replace: "self.end = start.wrapping_add(self.shared.settings.chunk_len.load(Ordering::Relaxed));",
+        bound: 2,
+        fate: KilledBy(&["resize::longer_chunks"]),
+        why: "a chunk seems to have the new length",
+    },
+    Mutant {
+        name: "len_by_the_setting",
+        file: CONSUMER,
+        find: "let len = entry.len.load(Ordering::Relaxed);
+        let mut holes",
+        nth: None,
+        replace: "let len = shared.settings.chunk_len.load(Ordering::Relaxed);
+        let mut holes",
+        bound: 2,
+        fate: KilledBy(&["resize::len_knows_chunks_of_any_length"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "full_by_the_setting",
+        file: CONSUMER,
+        find: "            .wrapping_add(entry.len.load(Ordering::Relaxed));
+        // Relaxed: nothing",
+        nth: None,
+        replace: "            .wrapping_add(shared.settings.chunk_len.load(Ordering::Relaxed));
+        // Relaxed: nothing",
+        bound: 2,
+        fate: KilledBy(&["resize::a_smaller_ring_is_full_until_it_was_read"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "chunk_handed_over_by_the_setting",
+        file: CONSUMER,
+        find: "let len = entry.len.load(Ordering::Relaxed);
+        let items",
+        nth: None,
+        replace: "let len = settings.chunk_len.load(Ordering::Relaxed);
+        let items",
+        bound: 2,
+        fate: KilledBy(&["hand_off::a_chunk_of_an_old_length_is_handed_over"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "outdated_chunk_leaked",
+        file: CONSUMER,
+        find: "                    settings.form.free(first, len, &settings.pool);
+",
+        nth: None,
+        replace: "                    let _ = first;
+",
+        bound: 2,
+        fate: KilledBy(&["resize::a_chunk_too_many_is_freed_when_it_was_read"]),
+        why: "chunks that are too many are leaked",
+    },
+    Mutant {
+        name: "chunk_for_the_pool_leaked",
+        file: CONSUMER,
+        find: "                    settings.form.put(first, len, &settings.pool);
+",
+        nth: None,
+        replace: "                    let _ = first;
+",
+        bound: 2,
+        fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
+        why: "chunks that do not circulate are leaked",
+    },
+    Mutant {
         name: "bag_put_relaxed",
         file: POOL,
         find: "                    Ordering::Release,
@@ -2226,7 +2336,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "self.0.budget.swap(bytes, Ordering::Release);",
         bound: 2,
         fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
-        why: "as above",
+        why: "neither of the two who put a block in and change the budget sees the other",
     },
     Mutant {
         name: "budget_looked_at_again_relaxed",
@@ -2236,7 +2346,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "self.0.budget.fetch_add(0, Ordering::Relaxed)",
         bound: 2,
         fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
-        why: "as above",
+        why: "neither of the two who put a block in and change the budget sees the other",
     },
     Mutant {
         name: "budget_not_looked_at_again",
@@ -2258,7 +2368,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
 ",
         bound: 2,
         fate: KilledBy(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
-        why: "as above",
+        why: "a block is kept beyond the budget",
     },
     Mutant {
         name: "budget_ignored",
@@ -2473,5 +2583,60 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["pool::a_control_trims_the_pool_too"]),
         why: "idle blocks stay",
+    },
+    Mutant {
+        name: "more_chunks_trim",
+        file: CONTROL,
+        find: "        if chunks < before {
+",
+        nth: None,
+        replace: "        if chunks > before {
+",
+        bound: 2,
+        fate: KilledBy(&["resize::a_smaller_ring_gives_memory_back_though_nobody_works"]),
+        why: "memory comes back only when somebody works",
+    },
+    Mutant {
+        name: "resize_forgets_the_number",
+        file: CONTROL,
+        find: "        self.store_chunk_len(chunk_len);
+        self.store_chunks(chunks);
+",
+        nth: None,
+        replace: "        self.store_chunk_len(chunk_len);
+",
+        bound: 2,
+        fate: KilledBy(&["resize::another_shape"]),
+        why: "only the length changes",
+    },
+    Mutant {
+        name: "budget_change_does_not_release",
+        file: POOL,
+        find: "self.0.budget.swap(bytes, Ordering::AcqRel);",
+        nth: None,
+        replace: "self.0.budget.swap(bytes, Ordering::Acquire);",
+        bound: 2,
+        fate: Equivalent,
+        why: "the block is seen by whoever comes second in the order of `budget`: by `set_budget`, which acquires what `put` has released, or by `put`, which has just put it in itself and needs the number alone",
+    },
+    Mutant {
+        name: "budget_looked_at_again_does_not_acquire",
+        file: POOL,
+        find: "self.0.budget.fetch_add(0, Ordering::AcqRel)",
+        nth: None,
+        replace: "self.0.budget.fetch_add(0, Ordering::Release)",
+        bound: 2,
+        fate: Equivalent,
+        why: "as above",
+    },
+    Mutant {
+        name: "budget_looked_at_again_does_not_release",
+        file: POOL,
+        find: "self.0.budget.fetch_add(0, Ordering::AcqRel)",
+        nth: None,
+        replace: "self.0.budget.fetch_add(0, Ordering::Acquire)",
+        bound: 2,
+        fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
+        why: "neither of the two who put a block in and change the budget sees the other",
     },
 ];
