@@ -505,7 +505,9 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 500,
+        // More than by default, unless the environment says how many.
+        cases: std::env::var_os("PROPTEST_CASES")
+            .map_or(500, |_| ProptestConfig::default().cases),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
