@@ -92,11 +92,13 @@ impl Builder {
         }
     }
 
-    /// Whether every chunk is allocated when the ring is made, so that no push ever allocates.
+    /// Whether every chunk is allocated when the ring is made, so that no push allocates.
     /// Otherwise (the default) a chunk is allocated when it is first needed.
     ///
-    /// Either way a chunk that has been read is used again, and memory goes back to the allocator
-    /// when both halves are gone.
+    /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
+    /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
+    /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle,
+    /// and gives the others' memory back.
     ///
     /// ```
     /// let ring = chunkring::Builder::new(4096, 8).preallocate(true).spsc::<u8>()?;
@@ -161,8 +163,8 @@ impl Builder {
 
     /// Makes a single-producer single-consumer ring.
     ///
-    /// Allocates the words that the halves share (a few hundred bytes), the table (64 bytes a chunk,
-    /// the number of chunks rounded up to a power of two), and the chunks too where
+    /// Allocates the words that the halves share and a pool (less than a kibibyte), the table (64 bytes
+    /// for each of [`max_chunks`](Self::max_chunks)), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors

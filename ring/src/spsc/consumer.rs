@@ -389,7 +389,7 @@ impl<T> Consumer<T> {
     }
 
     /// Items that are ready. All of them can be taken; more may have come since. Never more than
-    /// [`capacity`](Self::capacity).
+    /// [`capacity`](Self::capacity), but after a [shrink](Control) until the backlog fits.
     ///
     /// ```
     /// let (mut producer, consumer) = chunkring::Builder::new(4, 2).spsc()?;
@@ -473,7 +473,7 @@ impl<T> Consumer<T> {
         shared.producer.tail.load(Ordering::Relaxed) == end
     }
 
-    /// The most items that the ring can hold: chunks times chunk length.
+    /// The most items that the ring can hold: chunks times chunk length, both as set now.
     ///
     /// ```
     /// let (_producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;

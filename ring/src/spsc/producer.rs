@@ -106,7 +106,7 @@ impl<T> Producer<T> {
     /// has fewer than it may have.
     ///
     /// # Errors
-    /// The item comes back. [`PushError::Full`] where every chunk is in use, or the allocator
+    /// The item comes back. [`PushError::Full`] where every chunk is in use, or the pool
     /// refused one more. [`PushError::Closed`] where the consumer is gone; that is noticed when a
     /// new chunk is needed, so up to a chunk's length of items may still be accepted after its end
     /// (they are dropped with the ring); [`is_closed`](Self::is_closed) tells at once.
@@ -358,7 +358,8 @@ impl<T> Producer<T> {
 
     /// Items in the ring. Exact but for the chunk that the consumer is reading: of that one, items
     /// already taken may still be counted until the consumer has finished it, has found the ring
-    /// empty, or is gone. Never more than [`capacity`](Self::capacity).
+    /// empty, or is gone. Never more than [`capacity`](Self::capacity), but after a
+    /// [shrink](Control) until the backlog fits.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).spsc()?;
@@ -419,8 +420,8 @@ impl<T> Producer<T> {
         self.free_slots() == 0
     }
 
-    /// Slots that can be pushed to now, however slow the consumer is: the rest of the current chunk
-    /// and the chunks not in use. Usually less than capacity minus length, since room comes back a
+    /// Slots that can be pushed to now, however slow the consumer is, unless the ring is made smaller
+    /// meanwhile: the rest of the current chunk and the chunks not in use. Usually less than capacity minus length, since room comes back a
     /// chunk at a time. (That the allocator may refuse a chunk, or the consumer end, cannot be known
     /// beforehand.)
     ///
@@ -442,7 +443,7 @@ impl<T> Producer<T> {
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
-    /// The most items that the ring can hold: chunks times chunk length.
+    /// The most items that the ring can hold: chunks times chunk length, both as set now.
     ///
     /// ```
     /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
@@ -453,7 +454,7 @@ impl<T> Producer<T> {
         self.shared.capacity()
     }
 
-    /// Slots in a chunk: the longest reservation.
+    /// Slots of the chunks that come: the longest reservation that is granted sooner or later.
     ///
     /// ```
     /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
