@@ -1,8 +1,10 @@
 //! Chunks that leave the ring whole.
 
+mod nothing;
 mod witness;
 
 use chunkring::{Builder, OwnedChunk, PopError, PushError, TakeError};
+use nothing::pool_of_nothing;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -275,7 +277,8 @@ fn a_headroom_that_cannot_exist_is_refused() {
         }
     }
     // One that can exist, but not be had.
-    let (mut producer, _consumer) = Builder::new(8, 2).headroom(half - 4096).spsc().unwrap();
+    let builder = Builder::new(8, 2).headroom(half - 4096);
+    let (mut producer, _consumer) = builder.pool(&pool_of_nothing()).spsc().unwrap();
     assert_eq!(producer.push(1_u8), Err(PushError::Full(1)));
     assert!(producer.control().max_chunk_len() < 4096);
 }

@@ -405,12 +405,13 @@ fn use_a_share(pool: &Pool, bank: &Bank, seed: usize, rounds: usize) {
 fn the_budget_holds_while_several_rings_take_and_give_at_once() {
     let bank = Bank::default();
     let pool = Pool::with_source(5 * chunk(7), bank.clone()).unwrap();
-    thread::scope(|scope| {
-        for seed in 0..4 {
-            let (pool, bank) = (&pool, &bank);
-            scope.spawn(move || use_a_share(pool, bank, seed, 1000));
-        }
+    let threads = (0..4).map(|seed| {
+        let (pool, bank) = (pool.clone(), bank.clone());
+        thread::spawn(move || use_a_share(&pool, &bank, seed, 1000))
     });
+    for thread in threads.collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
     assert_eq!(pool.used(), bank.bytes_out());
     pool.trim();
     assert_eq!((pool.used(), bank.blocks_out()), (0, 0));
@@ -425,10 +426,9 @@ fn no_idle_chunk_stays_above_a_budget_that_became_smaller_meanwhile() {
         let chunks = (0..8)
             .map(|_| consumer.take_chunk().unwrap())
             .collect::<Vec<_>>();
-        thread::scope(|scope| {
-            scope.spawn(|| drop(chunks));
-            pool.set_budget(0);
-        });
+        let dropper = thread::spawn(move || drop(chunks));
+        pool.set_budget(0);
+        dropper.join().unwrap();
         assert_eq!(pool.used(), 0);
     }
 }

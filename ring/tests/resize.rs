@@ -1,11 +1,13 @@
 //! A ring that changes its shape while it is used.
 
+mod nothing;
 mod witness;
 
 use chunkring::spsc::{Consumer, Producer};
 use chunkring::{Builder, Control, Pool, PopError, PushError, ReserveError, ResizeError};
-use std::sync::Barrier;
+use nothing::pool_of_nothing;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use witness::Ledger;
 
@@ -133,20 +135,13 @@ fn a_refusal_names_the_bound_and_changes_nothing() {
     pop_all(&mut consumer, 0..5);
 
     // The bounds themselves are within: there is only no memory for such a chunk.
-    control.resize(max_len, max).unwrap();
+    let builder = Builder::new(4, 3).max_chunks(20).pool(&pool_of_nothing());
+    let (mut producer, _consumer) = builder.spsc().unwrap();
+    producer.control().resize(max_len, max).unwrap();
     assert!(producer.capacity() <= isize::MAX as usize);
-    assert_eq!(
-        producer.free_slots(),
-        3 + (max - 1) * max_len,
-        "the rest of a chunk of four"
-    );
-    push_all(&mut producer, 5..8);
-    assert_eq!(producer.push(8), Err(PushError::Full(8)));
+    assert_eq!(producer.free_slots(), max * max_len);
+    assert_eq!(producer.push(8_u64), Err(PushError::Full(8)));
     assert!(producer.reserve(max_len).unwrap_err().is_full());
-    control.resize(1, 1).unwrap();
-    pop_all(&mut consumer, 5..8);
-    push_all(&mut producer, 8..9);
-    pop_all(&mut consumer, 8..9);
 }
 
 #[test]
@@ -230,22 +225,21 @@ fn a_grant_a_slice_and_a_chunk_that_are_held_stay_valid() {
     let control = producer.control();
     push_all(&mut producer, 0..11);
     let chunk = consumer.take_chunk().unwrap();
-    thread::scope(|scope| {
-        let mut grant = producer.reserve(5).unwrap();
-        let ready = consumer.read().unwrap();
-        grant.push(11).unwrap();
-        let resizer = scope.spawn(|| {
-            for (chunk_len, chunks) in shapes {
-                control.resize(chunk_len, chunks).unwrap();
-                control.trim();
-            }
-        });
-        resizer.join().unwrap();
-        grant.extend_from_slice(&[12, 13, 14, 15]);
-        assert_eq!(*ready, [8, 9, 10]);
-        ready.release(1);
-        grant.commit_all();
+    let mut grant = producer.reserve(5).unwrap();
+    let ready = consumer.read().unwrap();
+    grant.push(11).unwrap();
+    let other = control.clone();
+    let resizer = thread::spawn(move || {
+        for (chunk_len, chunks) in shapes {
+            other.resize(chunk_len, chunks).unwrap();
+            other.trim();
+        }
     });
+    resizer.join().unwrap();
+    grant.extend_from_slice(&[12, 13, 14, 15]);
+    assert_eq!(*ready, [8, 9, 10]);
+    ready.release(1);
+    grant.commit_all();
     assert_eq!(*chunk, [0, 1, 2, 3, 4, 5, 6, 7]);
     pop_all(&mut consumer, 9..16);
     control.trim();
@@ -481,32 +475,36 @@ fn resize_under_load(resizers: usize, budget: Option<usize>, preallocate: bool) 
         .spsc()
         .unwrap();
     let control = producer.control();
-    let stop = AtomicBool::new(false);
-    let barrier = Barrier::new(resizers + 2);
-    thread::scope(|scope| {
-        let sender = scope.spawn(|| {
+    let stop = Arc::new(AtomicBool::new(false));
+    let barrier = Arc::new(Barrier::new(resizers + 2));
+    let sender = thread::spawn({
+        let (stop, barrier) = (Arc::clone(&stop), Arc::clone(&barrier));
+        move || {
             barrier.wait();
             produce(producer, &stop)
-        });
-        let receiver = scope.spawn(|| {
+        }
+    });
+    let receiver = thread::spawn({
+        let barrier = Arc::clone(&barrier);
+        move || {
             barrier.wait();
             consume(consumer)
-        });
-        let threads = (0..resizers).map(|seed| {
-            let (control, barrier) = (control.clone(), &barrier);
-            scope.spawn(move || {
-                barrier.wait();
-                resize(&control, resizes() / resizers, seed as u64 * 77 + 5);
-            })
-        });
-        for thread in threads.collect::<Vec<_>>() {
-            thread.join().unwrap();
         }
-        stop.store(true, Ordering::Relaxed);
-        let sent = sender.join().unwrap();
-        assert_eq!(receiver.join().unwrap(), sent);
-        assert!(sent > 0);
     });
+    let threads = (0..resizers).map(|seed| {
+        let (control, barrier) = (control.clone(), Arc::clone(&barrier));
+        thread::spawn(move || {
+            barrier.wait();
+            resize(&control, resizes() / resizers, seed as u64 * 77 + 5);
+        })
+    });
+    for thread in threads.collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let sent = sender.join().unwrap();
+    assert_eq!(receiver.join().unwrap(), sent);
+    assert!(sent > 0);
     assert!(
         pool.used() <= 16 * (128 + 64 * 8),
         "only idle blocks are left"
@@ -537,30 +535,30 @@ fn the_end_of_a_ring_and_trims_by_others_free_every_chunk_once() {
     for round in 0..300 {
         let (mut producer, mut consumer) = Builder::new(1, 16).preallocate(true).spsc().unwrap();
         let pool = producer.control().pool().clone();
-        let barrier = Barrier::new(4);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                let (control, barrier) = (producer.control(), &barrier);
-                scope.spawn(move || {
-                    barrier.wait();
-                    control.trim();
-                    control.set_chunks(1).unwrap();
-                    control.trim();
-                });
+        let barrier = Arc::new(Barrier::new(4));
+        let mut threads = Vec::new();
+        for _ in 0..2 {
+            let (control, barrier) = (producer.control(), Arc::clone(&barrier));
+            threads.push(thread::spawn(move || {
+                barrier.wait();
+                control.trim();
+                control.set_chunks(1).unwrap();
+                control.trim();
+            }));
+        }
+        let start = Arc::clone(&barrier);
+        threads.push(thread::spawn(move || {
+            start.wait();
+            for number in 0..round % 20 {
+                let _ = producer.push(Box::new(number));
             }
-            scope.spawn(|| {
-                barrier.wait();
-                for number in 0..round % 20 {
-                    let _ = producer.push(Box::new(number));
-                }
-                drop(producer);
-            });
-            scope.spawn(|| {
-                barrier.wait();
-                while consumer.pop().is_ok() {}
-                drop(consumer);
-            });
-        });
+        }));
+        barrier.wait();
+        while consumer.pop().is_ok() {}
+        drop(consumer);
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(pool.used(), 0);
     }
 }

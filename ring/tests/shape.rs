@@ -1,8 +1,11 @@
 //! Shapes: which can be had, how a capacity is divided, and chunks too large for a stack.
 
+mod nothing;
+
 use chunkring::spsc::bounded;
 use chunkring::spsc::{Consumer, Producer};
 use chunkring::{BuildError, Builder};
+use nothing::pool_of_nothing;
 use std::thread;
 
 #[test]
@@ -36,15 +39,13 @@ fn the_largest_shapes_are_told_apart_from_impossible_ones() {
     // The largest block there may be, which no chunk is allocated of before it is needed.
     // It begins with a head, and is rounded up to its alignment of 128 bytes.
     let longest = half - 127 - 128;
-    let (mut producer, _consumer) = Builder::new(longest, 1).spsc::<u8>().unwrap();
+    let builder = Builder::new(longest, 1).pool(&pool_of_nothing());
+    let (mut producer, _consumer) = builder.spsc::<u8>().unwrap();
     assert!(producer.push(1).unwrap_err().is_full());
     assert!(producer.reserve(longest).unwrap_err().is_full());
     assert!(producer.reserve(longest + 1).unwrap_err().is_too_long());
     assert_eq!(
-        Builder::new(longest, 1)
-            .preallocate(true)
-            .spsc::<u8>()
-            .unwrap_err(),
+        builder.preallocate(true).spsc::<u8>().unwrap_err(),
         BuildError::OutOfMemory
     );
     assert!(matches!(
