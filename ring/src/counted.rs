@@ -106,3 +106,25 @@ impl<V> Drop for Memory<V> {
         unsafe { dealloc(self.0.as_ptr().cast(), Layout::new::<Block<V>>()) };
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::panic::catch_unwind;
+
+    #[test]
+    fn owners_beyond_counting_are_refused_as_often_as_one_tries() {
+        let first = Counted::new(7).unwrap();
+        // As if so many had been cloned and forgotten.
+        let many = isize::MAX as usize + 1;
+        first.owners().store(many, Ordering::Relaxed);
+        for _ in 0..3 {
+            assert!(catch_unwind(|| drop(first.clone())).is_err());
+            assert_eq!(first.owners().load(Ordering::Relaxed), many);
+        }
+        first.owners().store(1, Ordering::Relaxed);
+        assert_eq!(*first.clone(), 7);
+    }
+}

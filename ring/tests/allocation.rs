@@ -125,14 +125,18 @@ fn depth_one_needs_no_more_than_two_chunks_ever() {
 
 #[test]
 fn a_preallocated_ring_never_allocates_again() {
-    let (mut producer, mut consumer) = Builder::new(8, 5).preallocate(true).spsc::<u64>().unwrap();
-    let ((), allocations, _) = accounted(|| {
-        for _ in 0..7 {
-            assert_eq!(fill(&mut producer), 40);
-            assert_eq!(drain(&mut consumer), 40);
-        }
-    });
-    assert_eq!(allocations, 0);
+    // More chunks than the ring and its pool keep of another.
+    for chunks in [5, 40] {
+        let builder = Builder::new(8, chunks).preallocate(true);
+        let (mut producer, mut consumer) = builder.spsc::<u64>().unwrap();
+        let ((), allocations, bytes) = accounted(|| {
+            for _ in 0..7 {
+                assert_eq!(fill(&mut producer), 8 * chunks);
+                assert_eq!(drain(&mut consumer), 8 * chunks);
+            }
+        });
+        assert_eq!((allocations, bytes), (0, 0));
+    }
 }
 
 #[test]

@@ -224,8 +224,10 @@ fn the_headroom_adjoins_the_first_slot_whatever_its_length() {
             grant.commit_all();
             producer.seal();
             let mut chunk = consumer.take_chunk().unwrap();
-            assert_eq!(chunk.as_ptr() as usize % 128, 0);
+            let first = chunk.as_ptr();
+            assert_eq!(first as usize % 128, 0);
             let room = chunk.headroom_mut();
+            assert_eq!(room.as_ptr_range().end.cast(), first);
             assert_eq!(room.len(), headroom);
             room.fill(MaybeUninit::new(0xAA));
             let header = vec![0x55; headroom / 2];
@@ -311,6 +313,7 @@ fn chunks_go_through_three_threads_in_order() {
         for number in 0..ITEMS {
             let mut item = Box::new(number);
             while let Err(refused) = producer.push(item) {
+                assert!(refused.is_full());
                 item = refused.into_inner();
                 thread::yield_now();
             }

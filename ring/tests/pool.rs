@@ -25,6 +25,14 @@ struct Book {
     dropped: AtomicUsize,
 }
 
+/// Bytes behind each block that nobody may write, and what is in them.
+const FENCE_LEN: usize = 256;
+const FENCE: u8 = 0xA5;
+
+fn fenced(layout: Layout) -> Layout {
+    Layout::from_size_align(layout.size() + FENCE_LEN, layout.align()).unwrap()
+}
+
 // SAFETY: all memory is the global allocator's.
 unsafe impl Source for Bank {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
@@ -34,7 +42,9 @@ unsafe impl Source for Bank {
         }
         assert_ne!(layout.size(), 0);
         // SAFETY: the size is not zero.
-        let memory = NonNull::new(unsafe { alloc(layout) })?;
+        let memory = NonNull::new(unsafe { alloc(fenced(layout)) })?;
+        // SAFETY: behind the block there are so many bytes more.
+        unsafe { memory.add(layout.size()).write_bytes(FENCE, FENCE_LEN) };
         let before = self
             .0
             .out
@@ -53,8 +63,12 @@ unsafe impl Source for Bank {
             .unwrap()
             .remove(&(memory.as_ptr() as usize));
         assert_eq!(given, Some(layout), "what comes back is what was given");
+        // SAFETY: `allocate` has written so many bytes behind the block.
+        let fence =
+            unsafe { std::slice::from_raw_parts(memory.add(layout.size()).as_ptr(), FENCE_LEN) };
+        assert_eq!(fence, [FENCE; FENCE_LEN], "somebody wrote beyond the block");
         // SAFETY: the global allocator gave this memory for this layout.
-        unsafe { dealloc(memory.as_ptr(), layout) };
+        unsafe { dealloc(memory.as_ptr(), fenced(layout)) };
     }
 }
 
@@ -419,16 +433,86 @@ fn the_budget_holds_while_several_rings_take_and_give_at_once() {
 
 #[test]
 fn no_idle_chunk_stays_above_a_budget_that_became_smaller_meanwhile() {
-    for _ in 0..500 {
-        let pool = Pool::new(usize::MAX).unwrap();
-        let (mut producer, mut consumer) = Builder::new(1, 8).pool(&pool).spsc().unwrap();
-        (0..8).for_each(|number| producer.push(number).unwrap());
-        let chunks = (0..8)
-            .map(|_| consumer.take_chunk().unwrap())
-            .collect::<Vec<_>>();
-        let dropper = thread::spawn(move || drop(chunks));
+    const ROUNDS: usize = 5000;
+    let pool = Pool::new(usize::MAX).unwrap();
+    // Rounds that each side has come to; both spin, to do theirs at the same moment.
+    let come = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let meet = |come: &[AtomicUsize; 2], me: usize, round: usize| {
+        come[me].store(round, Ordering::Release);
+        for spins in 0.. {
+            if come[1 - me].load(Ordering::Acquire) >= round {
+                break;
+            }
+            if spins > 1000 {
+                thread::yield_now();
+            }
+        }
+    };
+    let user = thread::spawn({
+        let (pool, come) = (pool.clone(), Arc::clone(&come));
+        move || {
+            let (mut producer, mut consumer) = Builder::new(1, 8).pool(&pool).spsc().unwrap();
+            for round in 0..ROUNDS {
+                (0..8).for_each(|number| producer.push(number).unwrap());
+                let chunks = (0..8).map(|_| consumer.take_chunk().unwrap());
+                let chunks = chunks.collect::<Vec<_>>();
+                meet(&come, 0, 3 * round + 1);
+                drop(chunks);
+                meet(&come, 0, 3 * round + 2);
+                meet(&come, 0, 3 * round + 3);
+            }
+        }
+    });
+    let mut left = 0;
+    for round in 0..ROUNDS {
+        meet(&come, 1, 3 * round + 1);
+        (0..round % 50).for_each(|_| std::hint::spin_loop());
         pool.set_budget(0);
-        dropper.join().unwrap();
-        assert_eq!(pool.used(), 0);
+        meet(&come, 1, 3 * round + 2);
+        left += pool.used();
+        pool.set_budget(usize::MAX);
+        meet(&come, 1, 3 * round + 3);
     }
+    user.join().unwrap();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn no_chunk_is_used_beyond_its_memory_while_lengths_change_under_load() {
+    const ITEMS: u64 = 50_000;
+    let bank = Bank::default();
+    let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 3).pool(&pool).spsc().unwrap();
+    let control = producer.control();
+    let stop = Arc::new(AtomicBool::new(false));
+    let resizer = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || {
+            while !stop.load(Ordering::Relaxed) {
+                for chunk_len in [1, 24, 2] {
+                    control.set_chunk_len(chunk_len).unwrap();
+                }
+            }
+        }
+    });
+    let receiver = thread::spawn(move || {
+        for number in 0..ITEMS {
+            while let Err(nothing) = consumer.pop().map(|item| assert_eq!(item, number)) {
+                assert!(nothing.is_empty());
+                thread::yield_now();
+            }
+        }
+    });
+    for number in 0..ITEMS {
+        while let Err(refused) = producer.push(number) {
+            assert!(refused.is_full());
+            thread::yield_now();
+        }
+    }
+    receiver.join().unwrap();
+    stop.store(true, Ordering::Relaxed);
+    resizer.join().unwrap();
+    drop(producer);
+    pool.trim();
+    assert_eq!((pool.used(), bank.blocks_out()), (0, 0));
 }
