@@ -9,4 +9,6 @@ rm -rf "$TARGET/elv-logs"
 mkdir -p "$TARGET/elv-logs"
 step "cargo test --workspace" \
     env ELV="$TARGET/elv/elv" ELV_REQUIRED=1 ELV_LOGS="$TARGET/elv-logs" cargo test --workspace
+step "chunkring with every feature" cargo test -p chunkring --all-features --tests
+step "examples of chunkring with every feature" cargo test -p chunkring --all-features --doc
 step "logs of the tests" bash .ci/logs.sh "$TARGET/elv-logs"

@@ -43,10 +43,10 @@
 //! emit ──> the shared buffer ────────┘
 //! ```
 //!
-//! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, one
-//! release store. No lock, no allocation, no I/O, and never a wait; now and then a wake-up of the
-//! collector, which is a system call where the collector sleeps. (Events of the *shared* buffer,
-//! which belong to no capability, take a lock.)
+//! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, and
+//! three stores that publish and count it. No lock, no allocation, no I/O, and never a wait; now and
+//! then a wake-up of the collector, which is a system call where the collector sleeps. (Events of the
+//! *shared* buffer, which belong to no capability, take a lock.)
 //!
 //! **What can be lost.** A buffer that is full refuses the event; an event that is emitted after the
 //! log was stopped is refused; a sink that will not take the last blocks leaves them undelivered.

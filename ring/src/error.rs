@@ -206,6 +206,35 @@ impl fmt::Display for TakeError {
 
 impl core::error::Error for TakeError {}
 
+/// Fewer items were there than [asked for](crate::spsc::Consumer::pop_whole_slice); none was taken.
+///
+/// # Examples
+///
+/// ```
+/// use chunkring::{Builder, TooFewItems};
+///
+/// let (_producer, mut consumer) = Builder::new(4, 2).spsc::<u8>()?;
+/// let refused = consumer.pop_whole_slice(&mut [0; 3]);
+/// assert_eq!(refused, Err(TooFewItems { requested: 3, there: 0 }));
+/// # Ok::<(), chunkring::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooFewItems {
+    /// Items that were asked for.
+    pub requested: usize,
+    /// Items that were there.
+    pub there: usize,
+}
+
+impl fmt::Display for TooFewItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooFewItems { requested, there } = self;
+        write!(f, "{requested} items were asked for, and {there} are there")
+    }
+}
+
+impl core::error::Error for TooFewItems {}
+
 /// Why a [`Control`](crate::Control) refused a shape. Nothing was changed.
 ///
 /// # Examples

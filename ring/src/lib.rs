@@ -2,6 +2,8 @@
 #![doc = include_str!("../README.md")]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod builder;
 mod chunk;
@@ -15,6 +17,8 @@ pub mod spsc;
 
 pub use builder::Builder;
 pub use control::Control;
-pub use error::{BuildError, PopError, PushError, ReserveError, ResizeError, TakeError};
+pub use error::{
+    BuildError, PopError, PushError, ReserveError, ResizeError, TakeError, TooFewItems,
+};
 pub use owned::{IntoIter, OwnedChunk};
 pub use pool::{Pool, Source};

@@ -57,11 +57,15 @@
 //! ```
 
 mod consumer;
+#[cfg(all(feature = "std", not(loom)))]
+mod io;
 mod producer;
+mod several;
 pub(crate) mod shared;
 
 pub use consumer::{Consumer, ReadSlice};
 pub use producer::{Grant, Producer};
+pub use several::TryIter;
 
 use crate::builder::Builder;
 use crate::counted::Counted;

@@ -443,6 +443,12 @@ impl<T> Producer<T> {
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
+    /// Slots left in the current chunk.
+    #[cfg(not(loom))]
+    pub(super) fn rest_of_chunk(&self) -> usize {
+        self.end.wrapping_sub(self.position())
+    }
+
     /// The most items that the ring can hold: chunks times chunk length, both as set now.
     ///
     /// ```
