@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 
 /// Blocks and slots begin on a boundary of two cache lines, so that the first and the last slots of
 /// a chunk share no line with another chunk (nor with its prefetched neighbour).
-pub(crate) const CHUNK_ALIGN: usize = 128;
+const CHUNK_ALIGN: usize = 128;
 
 /// How the chunks of one ring are laid out: everything but their length.
 #[derive(Debug)]

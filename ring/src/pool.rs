@@ -11,7 +11,6 @@
 //! | `budget` | a setting, Relaxed, but for the exchanges (AcqRel) of whoever changes it and of whoever has put a block into the bag: the later of the two sees what the other has done, and frees the block where it is too many |
 //! | `used` | a count, Relaxed: no memory is reached through it |
 
-use crate::chunk::CHUNK_ALIGN;
 use crate::counted::Counted;
 use crate::error::BuildError;
 use crate::primitive::{
@@ -342,7 +341,7 @@ fn take(place: &AtomicPtr<Block>) -> Option<NonNull<Block>> {
 
 impl Inner {
     fn allocate(&self, layout: Layout) -> Option<NonNull<Block>> {
-        debug_assert!(layout.size() >= size_of::<Block>() && layout.align() >= CHUNK_ALIGN);
+        debug_assert!(layout.size() >= size_of::<Block>() && layout.align() >= align_of::<Block>());
         let memory = match &self.source {
             Some(source) => source.allocate(layout),
             // SAFETY: the layout has room for a block's head, so its size is not zero.

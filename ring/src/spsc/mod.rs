@@ -2,8 +2,9 @@
 //!
 //! [`Producer`] and [`Consumer`] are the two halves; each may be sent to a thread of its own. Every
 //! operation of either half ends in a bounded number of steps, whatever the other half does
-//! (wait-free), except for what the allocator does where a chunk is allocated and for the drops of
-//! the items themselves.
+//! (wait-free), except for what the allocator does where a chunk is allocated, for the count of a
+//! pool that several rings take memory from at once (lock-free), and for the drops of the items
+//! themselves.
 //!
 //! # Order
 //!
