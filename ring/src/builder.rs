@@ -3,7 +3,7 @@
 use crate::chunk::Form;
 use crate::error::BuildError;
 use crate::pool::Pool;
-use crate::spsc::shared::Plan;
+use crate::settings::Plan;
 use crate::spsc::{self, Consumer, Producer};
 
 /// Bytes of items that a chunk holds where nobody says otherwise.
@@ -206,6 +206,7 @@ impl Builder {
             chunks,
             entries,
             max_chunks,
+            max_chunk_len: form.max_len().min(isize::MAX as usize / max_chunks),
             preallocate: self.preallocate,
             origin: self.origin,
             form,

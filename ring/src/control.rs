@@ -4,7 +4,8 @@ use crate::counted::Counted;
 use crate::error::ResizeError;
 use crate::pool::Pool;
 use crate::primitive::Ordering;
-use crate::spsc::shared::Shared;
+use crate::settings::Resizable;
+use crate::spsc;
 use core::fmt;
 
 /// Changes the shape of a ring, from any thread, while the producer and the consumer run.
@@ -41,7 +42,28 @@ use core::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Control<T> {
-    shared: Counted<Shared<T>>,
+    ring: Ring<T>,
+}
+
+/// The ring of a control.
+pub(crate) enum Ring<T> {
+    Spsc(Counted<spsc::shared::Shared<T>>),
+}
+
+impl<T> Ring<T> {
+    fn shared(&self) -> &(dyn Resizable<T> + '_) {
+        match self {
+            Ring::Spsc(shared) => &**shared,
+        }
+    }
+}
+
+impl<T> Clone for Ring<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Ring::Spsc(shared) => Ring::Spsc(Counted::clone(shared)),
+        }
+    }
 }
 
 // SAFETY: a control reaches no item: those are dropped by the later half.
@@ -50,8 +72,12 @@ unsafe impl<T> Send for Control<T> {}
 unsafe impl<T> Sync for Control<T> {}
 
 impl<T> Control<T> {
-    pub(crate) fn new(shared: Counted<Shared<T>>) -> Self {
-        Control { shared }
+    pub(crate) fn new(ring: Ring<T>) -> Self {
+        Control { ring }
+    }
+
+    fn shared(&self) -> &(dyn Resizable<T> + '_) {
+        self.ring.shared()
     }
 
     /// Sets the number of chunks that the ring may have.
@@ -142,18 +168,23 @@ impl<T> Control<T> {
 
     fn store_chunks(&self, chunks: usize) {
         // Relaxed: a setting.
-        let before = self.shared.settings.chunks.swap(chunks, Ordering::Relaxed);
+        let before = self
+            .shared()
+            .settings()
+            .chunks
+            .swap(chunks, Ordering::Relaxed);
         if chunks < before {
-            self.shared.trim(chunks);
-            self.shared.settings.pool.trim();
+            self.shared().trim(chunks);
+            self.shared().settings().pool.trim();
         }
     }
 
     fn store_chunk_len(&self, chunk_len: usize) {
+        let chunk_len = self.shared().round_chunk_len(chunk_len);
         // Relaxed: a setting.
         let before = self
-            .shared
-            .settings
+            .shared()
+            .settings()
             .chunk_len
             .swap(chunk_len, Ordering::Relaxed);
         if chunk_len != before {
@@ -170,7 +201,7 @@ impl<T> Control<T> {
     /// ```
     pub fn chunks(&self) -> usize {
         // Relaxed: a setting.
-        self.shared.settings.chunks.load(Ordering::Relaxed)
+        self.shared().settings().chunks.load(Ordering::Relaxed)
     }
 
     /// Slots of the chunks that come, as set.
@@ -182,7 +213,7 @@ impl<T> Control<T> {
     /// ```
     pub fn chunk_len(&self) -> usize {
         // Relaxed: a setting.
-        self.shared.settings.chunk_len.load(Ordering::Relaxed)
+        self.shared().settings().chunk_len.load(Ordering::Relaxed)
     }
 
     /// Chunks that the ring has now: those in traffic and those that wait to be used again. More
@@ -200,7 +231,7 @@ impl<T> Control<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn chunks_in_use(&self) -> usize {
-        self.shared.chunks_in_use()
+        self.shared().chunks_in_use()
     }
 
     /// The most chunks that the ring can be given; see
@@ -212,7 +243,7 @@ impl<T> Control<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn max_chunks(&self) -> usize {
-        self.shared.max_chunks()
+        self.shared().settings().max_chunks
     }
 
     /// The longest chunk that the ring can be given: [`max_chunks`](Self::max_chunks) of them must
@@ -224,8 +255,7 @@ impl<T> Control<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn max_chunk_len(&self) -> usize {
-        let by_positions = isize::MAX as usize / self.max_chunks();
-        by_positions.min(self.shared.settings.form.max_len())
+        self.shared().settings().max_chunk_len
     }
 
     /// Frees every idle chunk, of the ring and of its pool.
@@ -241,8 +271,8 @@ impl<T> Control<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trim(&self) {
-        self.shared.trim(0);
-        self.shared.settings.pool.trim();
+        self.shared().trim(0);
+        self.shared().settings().pool.trim();
     }
 
     /// The pool that the ring's chunks come from.
@@ -253,14 +283,14 @@ impl<T> Control<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn pool(&self) -> &Pool {
-        &self.shared.settings.pool
+        &self.shared().settings().pool
     }
 }
 
 impl<T> Clone for Control<T> {
     fn clone(&self) -> Self {
         Control {
-            shared: Counted::clone(&self.shared),
+            ring: self.ring.clone(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod error;
 mod owned;
 mod pool;
 mod primitive;
+mod settings;
 pub mod spsc;
 
 pub use builder::Builder;

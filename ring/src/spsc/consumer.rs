@@ -1,7 +1,7 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
 use super::shared::Shared;
-use crate::control::Control;
+use crate::control::{Control, Ring};
 use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
@@ -372,7 +372,7 @@ impl<T> Consumer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn control(&self) -> Control<T> {
-        Control::new(Counted::clone(&self.shared))
+        Control::new(Ring::Spsc(Counted::clone(&self.shared)))
     }
 
     /// Lets the producer's `len` know how far this half has come. Stored only where nothing is to be

@@ -71,7 +71,8 @@ pub use several::TryIter;
 use crate::builder::Builder;
 use crate::counted::Counted;
 use crate::error::BuildError;
-use shared::{Plan, Shared};
+use crate::settings::Plan;
+use shared::Shared;
 
 /// A ring in which `capacity` items always fit; short for
 /// [`Builder::with_capacity(capacity).spsc()`](Builder::with_capacity).

@@ -1,7 +1,7 @@
 //! The producer's half, and the contiguous slots that it reserves.
 
 use super::shared::{Entry, Shared};
-use crate::control::Control;
+use crate::control::{Control, Ring};
 use crate::counted::Counted;
 use crate::error::{PushError, ReserveError};
 use crate::primitive::{Ordering, Slot, load_own};
@@ -353,7 +353,7 @@ impl<T> Producer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn control(&self) -> Control<T> {
-        Control::new(Counted::clone(&self.shared))
+        Control::new(Ring::Spsc(Counted::clone(&self.shared)))
     }
 
     /// Items in the ring. Exact but for the chunk that the consumer is reading: of that one, items

@@ -47,10 +47,9 @@
 //! Where a half only counts (`free_slots`, the tail in the consumer's `is_full`) it loads Relaxed,
 //! since nothing is accessed on the strength of the count.
 
-use crate::chunk::Form;
 use crate::error::BuildError;
-use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write};
+use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write};
+use crate::settings::{Plan, Resizable, Settings};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -87,48 +86,14 @@ pub(crate) struct ConsumerWords {
     pub(crate) read: AtomicUsize,
 }
 
-/// What both halves read and hardly anybody writes.
-pub(crate) struct Settings<T> {
-    /// Slots of the next chunk.
-    pub(crate) chunk_len: AtomicUsize,
-    /// Chunks that may be in traffic.
-    pub(crate) chunks: AtomicUsize,
-    /// The most chunks that the ring can be given; no more than the table has entries.
-    max_chunks: usize,
-    /// Idle chunks that stay in the table; more go to the pool.
-    keep_idle: usize,
-    /// A power of two of entries; chunk `seq` has entry `seq % len`.
-    table: Box<[Entry<T>]>,
-    pub(crate) form: Form<T>,
-    pub(crate) pool: Pool,
-    pub(crate) producer_gone: AtomicBool,
-    pub(crate) consumer_gone: AtomicBool,
-    /// Whether one half is gone, so that the other is the last.
-    half_gone: AtomicBool,
-    /// The consumer would like the current chunk to be sealed.
-    pub(crate) seal_wanted: AtomicBool,
-}
-
 pub(crate) struct Shared<T> {
     pub(crate) producer: CachePadded<ProducerWords>,
     pub(crate) consumer: CachePadded<ConsumerWords>,
     /// Sequence number of the oldest chunk that may be idle.
     reclaimed: CachePadded<AtomicUsize>,
+    /// A power of two of entries; chunk `seq` has entry `seq % len`.
+    table: Box<[Entry<T>]>,
     pub(crate) settings: CachePadded<Settings<T>>,
-}
-
-/// A ring's shape, checked but for the memory that it needs.
-pub(crate) struct Plan<T> {
-    pub(crate) chunk_len: usize,
-    pub(crate) chunks: usize,
-    /// Entries of the table, a power of two.
-    pub(crate) entries: usize,
-    /// The most chunks that the ring can be given.
-    pub(crate) max_chunks: usize,
-    pub(crate) preallocate: bool,
-    pub(crate) origin: usize,
-    pub(crate) form: Form<T>,
-    pub(crate) pool: Pool,
 }
 
 /// Whether a table of so many entries can exist at all.
@@ -137,21 +102,16 @@ pub(crate) fn table_fits(entries: usize) -> bool {
     entries <= isize::MAX as usize / size_of::<Entry<()>>()
 }
 
-/// Idle chunks that circulate within the table. Few, so that they stay in the cache; two, so that a
-/// producer that is one chunk ahead need not wait for the pool.
-const KEEP_IDLE: usize = 2;
-
 impl<T> Shared<T> {
     pub(crate) fn new(plan: Plan<T>) -> Result<Self, BuildError> {
+        let settings = Settings::new(&plan);
         let Plan {
             chunk_len,
             chunks,
             entries,
-            max_chunks,
             preallocate,
             origin,
-            form,
-            pool,
+            ..
         } = plan;
         let mut table = Vec::new();
         table
@@ -174,20 +134,8 @@ impl<T> Shared<T> {
                 read: AtomicUsize::new(origin),
             }),
             reclaimed: CachePadded::new(AtomicUsize::new(origin)),
-            settings: CachePadded::new(Settings {
-                chunk_len: AtomicUsize::new(chunk_len),
-                chunks: AtomicUsize::new(chunks),
-                max_chunks,
-                // A ring that was given all its chunks beforehand keeps them.
-                keep_idle: if preallocate { usize::MAX } else { KEEP_IDLE },
-                table: table.into_boxed_slice(),
-                form,
-                pool,
-                producer_gone: AtomicBool::new(false),
-                consumer_gone: AtomicBool::new(false),
-                half_gone: AtomicBool::new(false),
-                seal_wanted: AtomicBool::new(false),
-            }),
+            table: table.into_boxed_slice(),
+            settings: CachePadded::new(settings),
         };
         if preallocate {
             // Chunks that wait as idle ones do, as if the ring had used each of them once. Where
@@ -210,32 +158,7 @@ impl<T> Shared<T> {
     /// The table's entry of chunk `seq`.
     #[inline]
     pub(crate) fn entry(&self, seq: usize) -> &Entry<T> {
-        let table = &self.settings.table;
-        &table[seq & (table.len() - 1)]
-    }
-
-    /// Chunks in traffic, and idle ones, detached ones left out.
-    pub(crate) fn chunks_in_use(&self) -> usize {
-        // Relaxed: counts of the moment. Each may be older than the next, hence the order.
-        // Acquire: whoever moved `reclaimed` had seen a head that is not behind it.
-        let reclaimed = self.reclaimed.load(Ordering::Acquire);
-        let head = self.consumer.head.load(Ordering::Acquire);
-        let installed = self.producer.installed.load(Ordering::Relaxed);
-        let in_traffic = installed.wrapping_sub(head);
-        let idle = head.wrapping_sub(reclaimed).min(self.settings.table.len());
-        // A detached chunk has no memory, but its entry is passed over in its turn only.
-        let detached = (0..idle)
-            .filter(|back| {
-                let entry = self.entry(head.wrapping_sub(back + 1));
-                entry.first.load(Ordering::Relaxed).is_null()
-            })
-            .count();
-        (in_traffic + idle - detached).min(self.max_chunks())
-    }
-
-    /// The most chunks that the ring can be given.
-    pub(crate) fn max_chunks(&self) -> usize {
-        self.settings.max_chunks
+        &self.table[seq & (self.table.len() - 1)]
     }
 
     /// The most items that fit, as set.
@@ -295,22 +218,6 @@ impl<T> Shared<T> {
         None
     }
 
-    /// Frees idle chunks until there are at most `most` from the oldest idle one to the newest.
-    pub(crate) fn trim(&self, most: usize) {
-        // Acquire: pairs with the consumer's Release store; it has done with the chunks before.
-        let head = self.consumer.head.load(Ordering::Acquire);
-        // Relaxed: how many there are is a matter of the moment.
-        let installed = self.producer.installed.load(Ordering::Relaxed);
-        while self.exceeds(installed, most) {
-            let Some((first, len)) = self.reclaim(head) else {
-                break;
-            };
-            let settings = &*self.settings;
-            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
-            unsafe { settings.form.free(first, len, &settings.pool) };
-        }
-    }
-
     /// To be called by each half as its last doing. The second one drops the items that are left and
     /// frees the chunks.
     pub(crate) fn half_ends(&self) {
@@ -333,6 +240,51 @@ impl<T> Shared<T> {
             tail: self.producer.tail.load(Ordering::Relaxed),
         };
         rest.free_all();
+    }
+}
+
+impl<T> Resizable<T> for Shared<T> {
+    fn settings(&self) -> &Settings<T> {
+        &self.settings
+    }
+
+    /// Frees idle chunks until there are at most `most` from the oldest idle one to the newest.
+    fn trim(&self, most: usize) {
+        // Acquire: pairs with the consumer's Release store; it has done with the chunks before.
+        let head = self.consumer.head.load(Ordering::Acquire);
+        // Relaxed: how many there are is a matter of the moment.
+        let installed = self.producer.installed.load(Ordering::Relaxed);
+        while self.exceeds(installed, most) {
+            let Some((first, len)) = self.reclaim(head) else {
+                break;
+            };
+            let settings = &*self.settings;
+            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+            unsafe { settings.form.free(first, len, &settings.pool) };
+        }
+    }
+
+    /// Chunks in traffic, and idle ones, detached ones left out.
+    fn chunks_in_use(&self) -> usize {
+        // Relaxed: counts of the moment. Each may be older than the next, hence the order.
+        // Acquire: whoever moved `reclaimed` had seen a head that is not behind it.
+        let reclaimed = self.reclaimed.load(Ordering::Acquire);
+        let head = self.consumer.head.load(Ordering::Acquire);
+        let installed = self.producer.installed.load(Ordering::Relaxed);
+        let in_traffic = installed.wrapping_sub(head);
+        let idle = head.wrapping_sub(reclaimed).min(self.table.len());
+        // A detached chunk has no memory, but its entry is passed over in its turn only.
+        let detached = (0..idle)
+            .filter(|back| {
+                let entry = self.entry(head.wrapping_sub(back + 1));
+                entry.first.load(Ordering::Relaxed).is_null()
+            })
+            .count();
+        (in_traffic + idle - detached).min(self.settings.max_chunks)
+    }
+
+    fn round_chunk_len(&self, chunk_len: usize) -> usize {
+        chunk_len
     }
 }
 

@@ -9,6 +9,7 @@ const POOL: &str = "ring/src/pool.rs";
 const BUILDER: &str = "ring/src/builder.rs";
 const OWNED: &str = "ring/src/owned.rs";
 const CONTROL: &str = "ring/src/control.rs";
+const SETTINGS: &str = "ring/src/settings.rs";
 const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
@@ -444,7 +445,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "one_half_is_gone_from_the_start",
-        file: SHARED,
+        file: SETTINGS,
         find: "half_gone: AtomicBool::new(false)",
         nth: None,
         replace: "half_gone: AtomicBool::new(true)",
@@ -2551,7 +2552,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "fewer_chunks_trim_nothing",
         file: CONTROL,
-        find: "            self.shared.trim(chunks);
+        find: "            self.shared().trim(chunks);
 ",
         nth: None,
         replace: "",
@@ -2574,11 +2575,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "trim_leaves_the_pool",
         file: CONTROL,
-        find: "        self.shared.trim(0);
-        self.shared.settings.pool.trim();
+        find: "        self.shared().trim(0);
+        self.shared().settings().pool.trim();
 ",
         nth: None,
-        replace: "        self.shared.trim(0);
+        replace: "        self.shared().trim(0);
 ",
         bound: 2,
         fate: KilledBy(&["pool::a_control_trims_the_pool_too"]),

@@ -1,0 +1,86 @@
+//! What both kinds of ring have: a shape that can be changed, the pool, and the words that tell of
+//! the halves' ends.
+
+use crate::chunk::Form;
+use crate::pool::Pool;
+use crate::primitive::{AtomicBool, AtomicUsize};
+
+/// What both halves read and hardly anybody writes.
+pub(crate) struct Settings<T> {
+    /// Slots of the next chunk.
+    pub(crate) chunk_len: AtomicUsize,
+    /// Chunks that may be in traffic.
+    pub(crate) chunks: AtomicUsize,
+    /// The most chunks that the ring can be given.
+    pub(crate) max_chunks: usize,
+    /// The longest chunk that the ring can be given.
+    pub(crate) max_chunk_len: usize,
+    /// Idle chunks that stay in the ring; more go to the pool.
+    pub(crate) keep_idle: usize,
+    pub(crate) form: Form<T>,
+    pub(crate) pool: Pool,
+    /// Whether no producer is left.
+    pub(crate) producer_gone: AtomicBool,
+    pub(crate) consumer_gone: AtomicBool,
+    /// Whether one half is gone, so that the other is the last.
+    pub(crate) half_gone: AtomicBool,
+    /// The consumer would like the current chunk to be sealed.
+    pub(crate) seal_wanted: AtomicBool,
+}
+
+/// A ring's shape, checked but for the memory that it needs.
+pub(crate) struct Plan<T> {
+    pub(crate) chunk_len: usize,
+    pub(crate) chunks: usize,
+    /// Entries of the table, a power of two.
+    pub(crate) entries: usize,
+    /// The most chunks that the ring can be given.
+    pub(crate) max_chunks: usize,
+    /// The longest chunk that the ring can be given.
+    pub(crate) max_chunk_len: usize,
+    pub(crate) preallocate: bool,
+    pub(crate) origin: usize,
+    pub(crate) form: Form<T>,
+    pub(crate) pool: Pool,
+}
+
+/// Idle chunks that circulate within the ring. Few, so that they stay in the cache; two, so that a
+/// producer that is one chunk ahead need not wait for the pool.
+const KEEP_IDLE: usize = 2;
+
+impl<T> Settings<T> {
+    pub(crate) fn new(plan: &Plan<T>) -> Self {
+        Settings {
+            chunk_len: AtomicUsize::new(plan.chunk_len),
+            chunks: AtomicUsize::new(plan.chunks),
+            max_chunks: plan.max_chunks,
+            max_chunk_len: plan.max_chunk_len,
+            // A ring that was given all its chunks beforehand keeps them.
+            keep_idle: if plan.preallocate {
+                usize::MAX
+            } else {
+                KEEP_IDLE
+            },
+            form: plan.form,
+            pool: plan.pool.clone(),
+            producer_gone: AtomicBool::new(false),
+            consumer_gone: AtomicBool::new(false),
+            half_gone: AtomicBool::new(false),
+            seal_wanted: AtomicBool::new(false),
+        }
+    }
+}
+
+/// What a [`Control`](crate::Control) needs of either kind of ring.
+pub(crate) trait Resizable<T> {
+    fn settings(&self) -> &Settings<T>;
+
+    /// Frees idle chunks until the ring has at most `most`, as far as there are idle ones.
+    fn trim(&self, most: usize);
+
+    /// Chunks in traffic and idle ones.
+    fn chunks_in_use(&self) -> usize;
+
+    /// The length that chunks get where `chunk_len` is asked for.
+    fn round_chunk_len(&self, chunk_len: usize) -> usize;
+}
