@@ -2,6 +2,7 @@
 
 use crate::chunk::Form;
 use crate::error::BuildError;
+use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::settings::Plan;
 use crate::spsc::{self, Consumer, Producer};
@@ -39,6 +40,8 @@ pub struct Builder {
     max_chunks: Option<usize>,
     headroom: usize,
     pool: Option<Pool>,
+    policy: Policy,
+    overwritable: bool,
     origin: usize,
 }
 
@@ -64,6 +67,8 @@ impl Builder {
             max_chunks: None,
             headroom: 0,
             pool: None,
+            policy: Policy::Refuse,
+            overwritable: false,
             origin: 0,
         }
     }
@@ -88,6 +93,8 @@ impl Builder {
             max_chunks: None,
             headroom: 0,
             pool: None,
+            policy: Policy::Refuse,
+            overwritable: false,
             origin: 0,
         }
     }
@@ -153,6 +160,44 @@ impl Builder {
         self
     }
 
+    /// What the ring does when its chunks are used up: [`Policy::Refuse`] where this is not called. A
+    /// [`Control`](crate::Control::set_policy) can change it later.
+    ///
+    /// [`Policy::Grow`] makes the ring's table long enough for its bound, as
+    /// [`max_chunks`](Self::max_chunks) does. [`Policy::Overwrite`] makes the ring
+    /// [overwritable](Self::overwritable).
+    ///
+    /// ```
+    /// use chunkring::{Builder, Policy};
+    ///
+    /// let builder = Builder::new(64, 4).policy(Policy::Grow { max_chunks: 100 });
+    /// assert!(builder.spsc::<u8>()?.0.control().max_chunks() >= 100);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Whether the policy of a single-producer single-consumer ring may be
+    /// [changed](crate::Control::set_policy) to [`Policy::Overwrite`] later. A ring that is built with
+    /// that policy is overwritable whatever is said here. Not otherwise (the default), since then both
+    /// halves must agree on every chunk's end by an atomic exchange.
+    ///
+    /// ```
+    /// use chunkring::{Builder, Policy};
+    ///
+    /// let (producer, _consumer) = Builder::new(64, 4).overwritable(true).spsc::<u8>()?;
+    /// producer.control().set_policy(Policy::Overwrite)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn overwritable(mut self, yes: bool) -> Self {
+        self.overwritable = yes;
+        self
+    }
+
     /// Where positions and sequence numbers begin, so that tests reach their wrap-around.
     #[doc(hidden)]
     #[must_use]
@@ -163,7 +208,7 @@ impl Builder {
 
     /// Makes a single-producer single-consumer ring.
     ///
-    /// Allocates the words that the halves share and a pool (less than a kibibyte), the table (64 bytes
+    /// Allocates the words that the halves share and a pool (about a kibibyte), the table (64 bytes
     /// for each of [`max_chunks`](Self::max_chunks)), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
@@ -186,11 +231,23 @@ impl Builder {
             item_size,
         };
         let form = Form::new(self.headroom).ok_or(too_large)?;
-        let least = chunks.max(self.max_chunks.unwrap_or(1));
+        let mut grown = 1;
+        if let Policy::Grow { max_chunks } = self.policy {
+            let max = (isize::MAX as usize / chunk_len).min(spsc::shared::MAX_ENTRIES);
+            if max_chunks == 0 {
+                return Err(BuildError::ZeroChunks);
+            }
+            if max_chunks > max && max != 0 {
+                let chunks = max_chunks;
+                return Err(BuildError::TooManyChunks { chunks, max });
+            }
+            grown = max_chunks;
+        }
+        let least = chunks.max(self.max_chunks.unwrap_or(1)).max(grown);
         let entries = least
             .max(self.max_chunks.unwrap_or(DEFAULT_ENTRIES))
             .checked_next_power_of_two()
-            .filter(|entries| spsc::shared::table_fits(*entries))
+            .filter(|entries| *entries <= spsc::shared::MAX_ENTRIES)
             .ok_or(too_large)?;
         // Half the range of a position tells "ahead" from "behind" after a wrap-around.
         let max_chunks = entries.min(isize::MAX as usize / chunk_len);
@@ -208,6 +265,8 @@ impl Builder {
             max_chunks,
             max_chunk_len: form.max_len().min(isize::MAX as usize / max_chunks),
             preallocate: self.preallocate,
+            policy: self.policy,
+            overwritable: self.overwritable || self.policy == Policy::Overwrite,
             origin: self.origin,
             form,
             pool,

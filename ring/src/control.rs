@@ -2,10 +2,12 @@
 
 use crate::counted::Counted;
 use crate::error::ResizeError;
+use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::Ordering;
 use crate::settings::Resizable;
 use crate::spsc;
+use crate::statistics::Statistics;
 use core::fmt;
 
 /// Changes the shape of a ring, from any thread, while the producer and the consumer run.
@@ -256,6 +258,78 @@ impl<T> Control<T> {
     /// ```
     pub fn max_chunk_len(&self) -> usize {
         self.shared().settings().max_chunk_len
+    }
+
+    /// Sets what the ring does when its chunks are used up. In force from the next time that one is.
+    /// Blocks nobody, allocates nothing and drops nothing by itself.
+    ///
+    /// # Errors
+    /// [`ResizeError::NotOverwritable`] where [`Policy::Overwrite`] is set and the ring was not
+    /// [made for it](crate::Builder::overwritable); [`ResizeError::ZeroChunks`] and
+    /// [`ResizeError::TooManyChunks`] where [`Policy::Grow`] has no bound in `1..=max_chunks` (of
+    /// [`Control::max_chunks`](Self::max_chunks)). Nothing is changed then.
+    ///
+    /// ```
+    /// use chunkring::{Builder, Policy, ResizeError};
+    ///
+    /// let (mut producer, _consumer) = Builder::new(1, 1).max_chunks(2).spsc()?;
+    /// let control = producer.control();
+    /// producer.push('a').unwrap();
+    /// assert!(producer.push('b').is_err());
+    ///
+    /// control.set_policy(Policy::Grow { max_chunks: 2 })?;
+    /// producer.push('b').unwrap();
+    /// assert!(producer.push('c').is_err());
+    ///
+    /// let refused = control.set_policy(Policy::Grow { max_chunks: 3 });
+    /// assert_eq!(refused, Err(ResizeError::TooManyChunks { chunks: 3, max: 2 }));
+    /// assert_eq!(control.set_policy(Policy::Overwrite), Err(ResizeError::NotOverwritable));
+    /// assert_eq!(control.policy(), Policy::Grow { max_chunks: 2 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_policy(&self, policy: Policy) -> Result<(), ResizeError> {
+        let settings = self.shared().settings();
+        match policy {
+            Policy::Refuse => {}
+            Policy::Overwrite if !settings.overwritable => {
+                return Err(ResizeError::NotOverwritable);
+            }
+            Policy::Overwrite => {}
+            Policy::Grow { max_chunks } => self.check_chunks(max_chunks)?,
+        }
+        // Relaxed: a setting.
+        settings.policy.store(policy.encode(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What the ring does when its chunks are used up, as set.
+    ///
+    /// ```
+    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).spsc::<u8>()?;
+    /// assert_eq!(producer.control().policy(), chunkring::Policy::Refuse);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn policy(&self) -> Policy {
+        self.shared().settings().policy()
+    }
+
+    /// The ring's shape, memory and losses in one picture.
+    ///
+    /// Never blocks and never allocates. The numbers are collected until two collections in a row agree,
+    /// at most eight times; then they belong together. Where the ring changes faster than that they are
+    /// the last ones that were collected, each true at some moment of the call.
+    ///
+    /// ```
+    /// let (mut producer, consumer) = chunkring::Builder::new(64, 4).spsc()?;
+    /// producer.push(1).unwrap();
+    /// let statistics = consumer.control().statistics();
+    /// assert_eq!(statistics.chunks_in_use, 1);
+    /// assert!(statistics.pool_used > 0 && statistics.pool_budget == usize::MAX);
+    /// assert_eq!(statistics.overwritten + statistics.refused_full, 0);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self.shared())
     }
 
     /// Frees every idle chunk, of the ring and of its pool.

@@ -235,7 +235,7 @@ impl fmt::Display for TooFewItems {
 
 impl core::error::Error for TooFewItems {}
 
-/// Why a [`Control`](crate::Control) refused a shape. Nothing was changed.
+/// Why a [`Control`](crate::Control) refused a shape or a policy. Nothing was changed.
 ///
 /// # Examples
 ///
@@ -260,6 +260,9 @@ pub enum ResizeError {
         /// The most that there can be.
         max: usize,
     },
+    /// The ring was not [made to be overwritten](crate::Builder::overwritable), so
+    /// [`Policy::Overwrite`](crate::Policy::Overwrite) cannot be set.
+    NotOverwritable,
     /// Chunks of that length would exceed the address space or the range of positions.
     TooLong {
         /// Slots in a chunk that were asked for.
@@ -280,6 +283,7 @@ impl fmt::Display for ResizeError {
                     "the ring was made for at most {max} chunks, not {chunks}"
                 )
             }
+            ResizeError::NotOverwritable => f.write_str("the ring was not made to be overwritten"),
             ResizeError::TooLong { chunk_len, max } => {
                 write!(
                     f,
@@ -368,6 +372,27 @@ impl fmt::Display for ReserveError {
 
 impl core::error::Error for ReserveError {}
 
+/// Why there is no next chunk, more exactly than the caller is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refused {
+    /// No chunk was free.
+    Full,
+    /// The pool had no memory for one.
+    Memory,
+    /// The consumer is gone.
+    Closed,
+}
+
+impl Refused {
+    #[cold]
+    pub(crate) fn with<T>(self, item: T) -> PushError<T> {
+        match self {
+            Refused::Full | Refused::Memory => PushError::Full(item),
+            Refused::Closed => PushError::Closed(item),
+        }
+    }
+}
+
 /// Why a [`Builder`](crate::Builder) made no ring. Nothing is left allocated.
 ///
 /// # Examples
@@ -397,6 +422,13 @@ pub enum BuildError {
         /// Bytes an item takes.
         item_size: usize,
     },
+    /// The ring was to [grow](crate::Policy::Grow) to more chunks than a table of them can have.
+    TooManyChunks {
+        /// Number of chunks that was asked for.
+        chunks: usize,
+        /// The most that there can be, with chunks of that length.
+        max: usize,
+    },
     /// The allocator refused the words that both halves share, the table of chunks, or a chunk that
     /// was to be allocated up front.
     OutOfMemory,
@@ -415,6 +447,9 @@ impl fmt::Display for BuildError {
                 f,
                 "{chunks} chunks of {chunk_len} items of {item_size} bytes exceed the address space"
             ),
+            BuildError::TooManyChunks { chunks, max } => {
+                write!(f, "a ring can grow to at most {max} chunks, not {chunks}")
+            }
             BuildError::OutOfMemory => f.write_str("the allocator refused the ring's memory"),
         }
     }

@@ -11,10 +11,12 @@ mod control;
 mod counted;
 mod error;
 mod owned;
+mod policy;
 mod pool;
 mod primitive;
 mod settings;
 pub mod spsc;
+mod statistics;
 
 pub use builder::Builder;
 pub use control::Control;
@@ -22,4 +24,6 @@ pub use error::{
     BuildError, PopError, PushError, ReserveError, ResizeError, TakeError, TooFewItems,
 };
 pub use owned::{IntoIter, OwnedChunk};
+pub use policy::Policy;
 pub use pool::{Pool, Source};
+pub use statistics::Statistics;

@@ -2,8 +2,10 @@
 //! the halves' ends.
 
 use crate::chunk::Form;
+use crate::policy::Policy;
 use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicUsize};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::statistics::Losses;
 
 /// What both halves read and hardly anybody writes.
 pub(crate) struct Settings<T> {
@@ -17,6 +19,10 @@ pub(crate) struct Settings<T> {
     pub(crate) max_chunk_len: usize,
     /// Idle chunks that stay in the ring; more go to the pool.
     pub(crate) keep_idle: usize,
+    /// What happens when the chunks are used up; see [`policy`](Self::policy).
+    pub(crate) policy: AtomicUsize,
+    /// Whether the policy may become [`Policy::Overwrite`].
+    pub(crate) overwritable: bool,
     pub(crate) form: Form<T>,
     pub(crate) pool: Pool,
     /// Whether no producer is left.
@@ -26,6 +32,7 @@ pub(crate) struct Settings<T> {
     pub(crate) half_gone: AtomicBool,
     /// The consumer would like the current chunk to be sealed.
     pub(crate) seal_wanted: AtomicBool,
+    pub(crate) losses: Losses,
 }
 
 /// A ring's shape, checked but for the memory that it needs.
@@ -39,6 +46,9 @@ pub(crate) struct Plan<T> {
     /// The longest chunk that the ring can be given.
     pub(crate) max_chunk_len: usize,
     pub(crate) preallocate: bool,
+    pub(crate) policy: Policy,
+    /// Whether the policy may become [`Policy::Overwrite`]; true where it begins as that.
+    pub(crate) overwritable: bool,
     pub(crate) origin: usize,
     pub(crate) form: Form<T>,
     pub(crate) pool: Pool,
@@ -61,13 +71,29 @@ impl<T> Settings<T> {
             } else {
                 KEEP_IDLE
             },
+            policy: AtomicUsize::new(plan.policy.encode()),
+            overwritable: plan.overwritable,
             form: plan.form,
             pool: plan.pool.clone(),
             producer_gone: AtomicBool::new(false),
             consumer_gone: AtomicBool::new(false),
             half_gone: AtomicBool::new(false),
             seal_wanted: AtomicBool::new(false),
+            losses: Losses::new(),
         }
+    }
+
+    /// What happens when the chunks are used up, as set.
+    pub(crate) fn policy(&self) -> Policy {
+        // Relaxed: a setting.
+        Policy::decode(self.policy.load(Ordering::Relaxed))
+    }
+
+    /// The most chunks that may be in traffic: as many as the ring may have, or may grow to.
+    pub(crate) fn most_chunks(&self) -> usize {
+        // Relaxed: settings.
+        self.policy()
+            .most_chunks(self.chunks.load(Ordering::Relaxed))
     }
 }
 

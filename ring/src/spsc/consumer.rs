@@ -460,8 +460,7 @@ impl<T> Consumer<T> {
         } else {
             self.seq
         };
-        // Relaxed: a setting.
-        if installed.wrapping_sub(head) < shared.settings.chunks.load(Ordering::Relaxed) {
+        if installed.wrapping_sub(head) < shared.settings.most_chunks() {
             return false;
         }
         let entry = shared.entry(installed.wrapping_sub(1));
@@ -473,7 +472,8 @@ impl<T> Consumer<T> {
         shared.producer.tail.load(Ordering::Relaxed) == end
     }
 
-    /// The most items that the ring can hold: chunks times chunk length, both as set now.
+    /// The most items that the ring can hold: chunks times chunk length, both as set now. A ring that
+    /// [grows](crate::Policy::Grow) can hold more for a while.
     ///
     /// ```
     /// let (_producer, consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;

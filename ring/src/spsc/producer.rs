@@ -3,7 +3,7 @@
 use super::shared::{Entry, Shared};
 use crate::control::{Control, Ring};
 use crate::counted::Counted;
-use crate::error::{PushError, ReserveError};
+use crate::error::{PushError, Refused, ReserveError};
 use crate::primitive::{Ordering, Slot, load_own};
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -131,7 +131,7 @@ impl<T> Producer<T> {
             // The item stays here meanwhile: a large one is costly to hand down and back.
             // Relaxed: a setting.
             let len = self.shared.settings.chunk_len.load(Ordering::Relaxed);
-            if let Err(refused) = self.next_chunk(len) {
+            if let Err(refused) = self.next_chunk(len, 1) {
                 return Err(refused.with(item));
             }
         }
@@ -174,23 +174,40 @@ impl<T> Producer<T> {
     #[inline]
     pub fn reserve(&mut self, count: usize) -> Result<Grant<'_, T>, ReserveError> {
         if self.end.wrapping_sub(self.position()) < count {
-            self.make_room(count)?;
+            self.make_room(count, count)?;
         }
+        Ok(self.grant(count))
+    }
+
+    /// As [`reserve`](Self::reserve), for callers that tell how much they have put in: nothing counts
+    /// as refused.
+    #[inline]
+    pub(super) fn reserve_quietly(&mut self, count: usize) -> Result<Grant<'_, T>, ReserveError> {
+        if self.end.wrapping_sub(self.position()) < count {
+            self.make_room(count, 0)?;
+        }
+        Ok(self.grant(count))
+    }
+
+    /// The next `count` slots, which must be there.
+    #[inline(always)]
+    fn grant(&mut self, count: usize) -> Grant<'_, T> {
         debug_assert!(
             (count..=self.len).contains(&self.end.wrapping_sub(self.position())),
             "the slots lie in the current chunk"
         );
-        Ok(Grant {
+        Grant {
             len: count,
             filled: 0,
             producer: self,
-        })
+        }
     }
 
-    /// Goes to the next chunk, since `count` slots do not fit into this one.
+    /// Goes to the next chunk, since `count` slots do not fit into this one. Where there is none,
+    /// `items` count as refused.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, count: usize) -> Result<(), ReserveError> {
+    fn make_room(&mut self, count: usize, items: usize) -> Result<(), ReserveError> {
         // Relaxed: a setting. Looked at once, so that the chunk is as long as was promised.
         let chunk_len = self.shared.settings.chunk_len.load(Ordering::Relaxed);
         if count > chunk_len {
@@ -199,16 +216,17 @@ impl<T> Producer<T> {
                 chunk_len,
             });
         }
-        self.next_chunk(chunk_len).map_err(|refused| match refused {
-            Refused::Full => {
-                if self.seq.wrapping_sub(self.head) == 1 {
-                    // The chunk that is being filled is the only one in traffic.
-                    self.close_chunk();
+        self.next_chunk(chunk_len, items)
+            .map_err(|refused| match refused {
+                Refused::Full | Refused::Memory => {
+                    if self.seq.wrapping_sub(self.head) == 1 {
+                        // The chunk that is being filled is the only one in traffic.
+                        self.close_chunk();
+                    }
+                    ReserveError::Full
                 }
-                ReserveError::Full
-            }
-            Refused::Closed => ReserveError::Closed,
-        })
+                Refused::Closed => ReserveError::Closed,
+            })
     }
 
     /// Ends the current chunk where it stands; the slots left become a hole.
@@ -225,10 +243,26 @@ impl<T> Producer<T> {
         self.publish(self.end);
     }
 
-    /// Installs another chunk of `len` slots as the current one, closing the one before it.
+    /// Installs another chunk of `len` slots as the current one, closing the one before it. Where there
+    /// is none, `items` count as refused.
     #[cold]
     #[inline(never)]
-    fn next_chunk(&mut self, len: usize) -> Result<(), Refused> {
+    fn next_chunk(&mut self, len: usize, items: usize) -> Result<(), Refused> {
+        match self.find_chunk(len) {
+            Ok(first) => {
+                self.close_chunk();
+                self.install(first.as_ptr(), len);
+                Ok(())
+            }
+            Err(refused) => {
+                self.shared.settings.losses.refuse(refused, items);
+                Err(refused)
+            }
+        }
+    }
+
+    /// A chunk of `len` empty slots for this half, as far as the ring may have one more.
+    fn find_chunk(&mut self, len: usize) -> Result<NonNull<Slot<T>>, Refused> {
         let shared = &*self.shared;
         let settings = &*shared.settings;
         // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
@@ -238,8 +272,8 @@ impl<T> Producer<T> {
         }
         // Relaxed: a setting.
         let chunks = settings.chunks.load(Ordering::Relaxed);
-        let room = |head: usize| self.seq.wrapping_sub(head) < chunks;
-        let mut idle = if room(self.head) {
+        let room = |head: usize, most: usize| self.seq.wrapping_sub(head) < most;
+        let mut idle = if room(self.head, chunks) {
             self.reclaim(len)
         } else {
             None
@@ -248,22 +282,20 @@ impl<T> Producer<T> {
             // Acquire: pairs with the consumer's Release store of the head; it has moved every item
             // out of the chunks before it.
             self.head = shared.consumer.head.load(Ordering::Acquire);
-            if !room(self.head) {
+            // The policy is looked at only where it matters.
+            if !room(self.head, chunks) && !room(self.head, settings.policy().most_chunks(chunks)) {
                 return Err(Refused::Full);
             }
             idle = self.reclaim(len);
         }
-        let first = match idle {
-            Some(first) => first,
+        match idle {
+            Some(first) => Ok(first),
             // No chunk is idle, and fewer are in traffic than may be.
             None => settings
                 .form
                 .make(len, &settings.pool)
-                .ok_or(Refused::Full)?,
-        };
-        self.close_chunk();
-        self.install(first.as_ptr(), len);
-        Ok(())
+                .ok_or(Refused::Memory),
+        }
     }
 
     /// The oldest idle chunk of `len` slots; those of other lengths are freed.
@@ -437,7 +469,7 @@ impl<T> Producer<T> {
         // Relaxed: a count; the slots themselves are acquired when a push needs them.
         let head = shared.consumer.head.load(Ordering::Relaxed);
         // Relaxed: settings. More chunks may be in traffic than may be by now.
-        let chunks = shared.settings.chunks.load(Ordering::Relaxed);
+        let chunks = shared.settings.most_chunks();
         let free_chunks = chunks.saturating_sub(self.seq.wrapping_sub(head));
         let rest = self.end.wrapping_sub(self.position());
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
@@ -449,7 +481,8 @@ impl<T> Producer<T> {
         self.end.wrapping_sub(self.position())
     }
 
-    /// The most items that the ring can hold: chunks times chunk length, both as set now.
+    /// The most items that the ring can hold: chunks times chunk length, both as set now. A ring that
+    /// [grows](crate::Policy::Grow) can hold more for a while.
     ///
     /// ```
     /// let (producer, _consumer) = chunkring::Builder::new(4, 2).spsc::<u8>()?;
@@ -508,22 +541,6 @@ impl<T> fmt::Debug for Producer<T> {
             .field("capacity", &self.capacity())
             .field("is_closed", &self.is_closed())
             .finish_non_exhaustive()
-    }
-}
-
-/// Why there is no next chunk.
-enum Refused {
-    Full,
-    Closed,
-}
-
-impl Refused {
-    #[cold]
-    fn with<T>(self, item: T) -> PushError<T> {
-        match self {
-            Refused::Full => PushError::Full(item),
-            Refused::Closed => PushError::Closed(item),
-        }
     }
 }
 

@@ -24,7 +24,7 @@ impl<T> Producer<T> {
     /// ```
     pub fn push_iter(&mut self, items: &mut impl Iterator<Item = T>) -> usize {
         let mut count = 0;
-        while let Ok(mut grant) = self.reserve(1) {
+        while let Ok(mut grant) = self.reserve_quietly(1) {
             let Some(item) = items.next() else { break };
             // A slot was reserved for it.
             let _ = grant.push(item);
@@ -56,7 +56,7 @@ impl<T: Copy> Producer<T> {
             // What is left of a chunk, so that none of it stays unused; a slot of the next one, where
             // nothing is.
             let room = self.rest_of_chunk().min(rest.len()).max(1);
-            let Ok(mut grant) = self.reserve(room) else {
+            let Ok(mut grant) = self.reserve_quietly(room) else {
                 break;
             };
             let (now, later) = rest.split_at(room);

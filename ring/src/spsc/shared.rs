@@ -96,11 +96,9 @@ pub(crate) struct Shared<T> {
     pub(crate) settings: CachePadded<Settings<T>>,
 }
 
-/// Whether a table of so many entries can exist at all.
-pub(crate) fn table_fits(entries: usize) -> bool {
-    // The size of an entry does not depend on the items.
-    entries <= isize::MAX as usize / size_of::<Entry<()>>()
-}
+/// The most entries of a table that can exist at all: a power of two whose bytes stay within
+/// `isize::MAX`. (The size of an entry does not depend on the items.)
+pub(crate) const MAX_ENTRIES: usize = 1 << (isize::MAX as usize / size_of::<Entry<()>>()).ilog2();
 
 impl<T> Shared<T> {
     pub(crate) fn new(plan: Plan<T>) -> Result<Self, BuildError> {

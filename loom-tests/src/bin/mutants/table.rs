@@ -7,6 +7,7 @@ use crate::Mutant;
 const COUNTED: &str = "ring/src/counted.rs";
 const POOL: &str = "ring/src/pool.rs";
 const BUILDER: &str = "ring/src/builder.rs";
+const ERROR: &str = "ring/src/error.rs";
 const OWNED: &str = "ring/src/owned.rs";
 const CONTROL: &str = "ring/src/control.rs";
 const SETTINGS: &str = "ring/src/settings.rs";
@@ -715,13 +716,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reservation_for_nobody_closes",
         file: PRODUCER,
-        find: "            Refused::Closed => ReserveError::Closed,
+        find: "                Refused::Closed => ReserveError::Closed,
 ",
         nth: None,
-        replace: "            Refused::Closed => {
-                self.close_chunk();
-                ReserveError::Closed
-            }
+        replace: "                Refused::Closed => {
+                    self.close_chunk();
+                    ReserveError::Closed
+                }
 ",
         bound: 2,
         fate: KilledBy(&["ends::a_reservation_for_nobody_leaves_the_rest_of_its_chunk"]),
@@ -730,10 +731,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reservation_for_nobody_says_full",
         file: PRODUCER,
-        find: "            Refused::Closed => ReserveError::Closed,
+        find: "                Refused::Closed => ReserveError::Closed,
 ",
         nth: None,
-        replace: "            Refused::Closed => ReserveError::Full,
+        replace: "                Refused::Closed => ReserveError::Full,
 ",
         bound: 2,
         fate: KilledBy(&["ends::a_reservation_for_nobody_leaves_the_rest_of_its_chunk"]),
@@ -742,10 +743,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reservation_without_room_says_closed",
         file: PRODUCER,
-        find: "                ReserveError::Full
+        find: "                    ReserveError::Full
 ",
         nth: None,
-        replace: "                ReserveError::Closed
+        replace: "                    ReserveError::Closed
 ",
         bound: 2,
         fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
@@ -753,7 +754,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "push_for_nobody_says_full",
-        file: PRODUCER,
+        file: ERROR,
         find: "Refused::Closed => PushError::Closed(item)",
         nth: None,
         replace: "Refused::Closed => PushError::Full(item)",
@@ -763,10 +764,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "push_without_room_says_closed",
-        file: PRODUCER,
-        find: "Refused::Full => PushError::Full(item)",
+        file: ERROR,
+        find: "Refused::Full | Refused::Memory => PushError::Full(item)",
         nth: None,
-        replace: "Refused::Full => PushError::Closed(item)",
+        replace: "Refused::Full | Refused::Memory => PushError::Closed(item)",
         bound: 2,
         fate: KilledBy(&["ends::the_producer_hears_of_the_end_at_its_next_chunk"]),
         why: "a producer gives up although the consumer lives",
@@ -843,11 +844,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "chunk_left_open_for_the_next",
         file: PRODUCER,
-        find: "        self.close_chunk();
-        self.install(first.as_ptr(), len);
+        find: "                self.close_chunk();
+                self.install(first.as_ptr(), len);
 ",
         nth: None,
-        replace: "        self.install(first.as_ptr(), len);
+        replace: "                self.install(first.as_ptr(), len);
 ",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
@@ -908,7 +909,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no_full_check",
         file: PRODUCER,
-        find: "            if !room(self.head) {
+        find: "            if !room(self.head, chunks) && !room(self.head, settings.policy().most_chunks(chunks)) {
 ",
         nth: None,
         replace: "            if false {
@@ -920,9 +921,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_late",
         file: PRODUCER,
-        find: "self.seq.wrapping_sub(head) < chunks;",
+        find: "self.seq.wrapping_sub(head) < most;",
         nth: None,
-        replace: "self.seq.wrapping_sub(head) <= chunks;",
+        replace: "self.seq.wrapping_sub(head) <= most;",
         bound: 2,
         fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
         why: "one chunk too many",
@@ -930,9 +931,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_early",
         file: PRODUCER,
-        find: "self.seq.wrapping_sub(head) < chunks;",
+        find: "self.seq.wrapping_sub(head) < most;",
         nth: None,
-        replace: "self.seq.wrapping_sub(head) + 1 < chunks;",
+        replace: "self.seq.wrapping_sub(head) + 1 < most;",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "one chunk is never used",
@@ -1232,9 +1233,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reservation_looks_at_the_length_again",
         file: PRODUCER,
-        find: "self.next_chunk(chunk_len).map_err",
+        find: "self.next_chunk(chunk_len, items)",
         nth: None,
-        replace: "self.next_chunk(self.shared.settings.chunk_len.load(Ordering::Relaxed)).map_err",
+        replace: "self.next_chunk(self.shared.settings.chunk_len.load(Ordering::Relaxed), items)",
         bound: 2,
         fate: KilledBy(&["resize::a_reservation_gets_the_length_that_was_looked_at"]),
         why: "a grant reaches beyond its chunk",
@@ -1275,9 +1276,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no_memory_says_closed",
         file: PRODUCER,
-        find: "                .ok_or(Refused::Full)?",
+        find: ".ok_or(Refused::Memory)",
         nth: None,
-        replace: "                .ok_or(Refused::Closed)?",
+        replace: ".ok_or(Refused::Closed)",
         bound: 2,
         fate: KilledBy(&["pool::a_block_beyond_the_budget_is_freed_by_its_owner"]),
         why: "a producer gives up although memory will come back",
@@ -1380,7 +1381,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "idle_chunk_taken_beyond_the_limit",
         file: PRODUCER,
-        find: "let mut idle = if room(self.head) {",
+        find: "let mut idle = if room(self.head, chunks) {",
         nth: None,
         replace: "let mut idle = if true {",
         bound: 2,
@@ -1877,7 +1878,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_with_a_chunk_free",
         file: CONSUMER,
-        find: "if installed.wrapping_sub(head) < shared.settings.chunks.load(Ordering::Relaxed) {",
+        find: "if installed.wrapping_sub(head) < shared.settings.most_chunks() {",
         nth: None,
         replace: "if installed == head {",
         bound: 2,
