@@ -5,7 +5,7 @@ use crate::error::BuildError;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::settings::Plan;
-use crate::spsc::{self, Consumer, Producer};
+use crate::{mpsc, spsc};
 
 /// Bytes of items that a chunk holds where nobody says otherwise.
 const DEFAULT_CHUNK_BYTES: usize = 1024;
@@ -43,6 +43,15 @@ pub struct Builder {
     policy: Policy,
     overwritable: bool,
     origin: usize,
+}
+
+/// What one kind of ring can be.
+struct Kind {
+    max_entries: usize,
+    max_chunk_len: usize,
+    /// Whether the chunks' lengths are powers of two.
+    powers_of_two: bool,
+    overwritable: bool,
 }
 
 /// What was asked for: the shape depends on the size of an item only where it is left open.
@@ -222,18 +231,58 @@ impl Builder {
     /// assert_eq!(consumer.pop(), Ok('a'));
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
-    pub fn spsc<T>(&self) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-        let (chunk_len, chunks) = self.resolve(size_of::<T>())?;
+    pub fn spsc<T>(&self) -> Result<(spsc::Producer<T>, spsc::Consumer<T>), BuildError> {
+        let kind = Kind {
+            max_entries: spsc::shared::MAX_ENTRIES,
+            max_chunk_len: usize::MAX,
+            powers_of_two: false,
+            overwritable: self.overwritable || self.policy == Policy::Overwrite,
+        };
+        spsc::ring(self.plan(&kind, Form::new(self.headroom))?)
+    }
+
+    /// Makes a multi-producer single-consumer ring. Chunk lengths are rounded up to powers of two.
+    ///
+    /// Allocates the words that both sides share and a pool (less than two kibibytes), the table (8
+    /// bytes for each of [`max_chunks`](Self::max_chunks)), and the chunks too where
+    /// [`preallocate`](Self::preallocate) asks for it.
+    ///
+    /// # Errors
+    /// [`BuildError`] where the shape is impossible (a chunk has at most 2^24 slots) or memory cannot
+    /// be had; nothing is left allocated then.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = chunkring::Builder::new(16, 4).mpsc()?;
+    /// let mut other = producer.clone();
+    /// producer.push('a').unwrap();
+    /// other.push('b').unwrap();
+    /// assert_eq!(consumer.pop(), Ok('a'));
+    /// assert_eq!(consumer.pop(), Ok('b'));
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    pub fn mpsc<T>(&self) -> Result<(mpsc::Producer<T>, mpsc::Consumer<T>), BuildError> {
+        let kind = Kind {
+            max_entries: mpsc::shared::MAX_ENTRIES,
+            max_chunk_len: mpsc::MAX_CHUNK_LEN,
+            powers_of_two: true,
+            overwritable: true,
+        };
+        mpsc::ring(&self.plan(&kind, Form::with_flags(self.headroom))?)
+    }
+
+    /// The shape, checked for one kind of ring.
+    fn plan<T>(&self, kind: &Kind, form: Option<Form<T>>) -> Result<Plan<T>, BuildError> {
         let item_size = size_of::<T>();
+        let (chunk_len, chunks) = self.resolve(item_size, kind)?;
         let too_large = BuildError::TooLarge {
             chunk_len,
             chunks,
             item_size,
         };
-        let form = Form::new(self.headroom).ok_or(too_large)?;
+        let form = form.ok_or(too_large)?;
         let mut grown = 1;
         if let Policy::Grow { max_chunks } = self.policy {
-            let max = (isize::MAX as usize / chunk_len).min(spsc::shared::MAX_ENTRIES);
+            let max = (isize::MAX as usize / chunk_len).min(kind.max_entries);
             if max_chunks == 0 {
                 return Err(BuildError::ZeroChunks);
             }
@@ -247,26 +296,32 @@ impl Builder {
         let entries = least
             .max(self.max_chunks.unwrap_or(DEFAULT_ENTRIES))
             .checked_next_power_of_two()
-            .filter(|entries| *entries <= spsc::shared::MAX_ENTRIES)
+            .filter(|entries| *entries <= kind.max_entries)
             .ok_or(too_large)?;
+        let longest = form.max_len().min(kind.max_chunk_len);
         // Half the range of a position tells "ahead" from "behind" after a wrap-around.
         let max_chunks = entries.min(isize::MAX as usize / chunk_len);
-        if max_chunks < least || chunk_len > form.max_len() {
+        if max_chunks < least || chunk_len > longest {
             return Err(too_large);
         }
         let pool = match &self.pool {
             Some(pool) => pool.clone(),
             None => Pool::new(usize::MAX)?,
         };
-        spsc::ring(Plan {
+        let max_chunk_len = longest.min(isize::MAX as usize / max_chunks);
+        Ok(Plan {
             chunk_len,
             chunks,
             entries,
             max_chunks,
-            max_chunk_len: form.max_len().min(isize::MAX as usize / max_chunks),
+            max_chunk_len: if kind.powers_of_two {
+                1 << max_chunk_len.ilog2()
+            } else {
+                max_chunk_len
+            },
             preallocate: self.preallocate,
             policy: self.policy,
-            overwritable: self.overwritable || self.policy == Policy::Overwrite,
+            overwritable: kind.overwritable,
             origin: self.origin,
             form,
             pool,
@@ -274,16 +329,28 @@ impl Builder {
     }
 
     /// The chunk length and the number of chunks for items of `item_size` bytes.
-    fn resolve(&self, item_size: usize) -> Result<(usize, usize), BuildError> {
+    fn resolve(&self, item_size: usize, kind: &Kind) -> Result<(usize, usize), BuildError> {
+        let round = |chunk_len: usize| {
+            if kind.powers_of_two {
+                // What is too long stays so.
+                chunk_len.checked_next_power_of_two().unwrap_or(chunk_len)
+            } else {
+                chunk_len
+            }
+        };
         let (chunk_len, chunks) = match self.shape {
-            Shape::Exact { chunk_len, chunks } => (chunk_len, chunks),
+            Shape::Exact {
+                chunk_len: 0,
+                chunks,
+            } => (0, chunks),
+            Shape::Exact { chunk_len, chunks } => (round(chunk_len), chunks),
             Shape::Capacity(0) => (0, 1),
             Shape::Capacity(capacity) => {
                 let by_bytes = (DEFAULT_CHUNK_BYTES / item_size.max(1)).max(32);
                 // Small rings get several chunks all the same: room comes back by chunks.
                 let share = capacity.div_ceil(if capacity >= 256 { 4 } else { 2 });
                 let least = capacity.div_ceil(DEFAULT_MAX_CHUNKS);
-                let chunk_len = by_bytes.min(share).max(least);
+                let chunk_len = round(by_bytes.min(share).max(least)).min(kind.max_chunk_len);
                 (chunk_len, capacity.div_ceil(chunk_len).saturating_add(1))
             }
         };

@@ -1,13 +1,17 @@
 //! One chunk: a block of a pool's memory that holds slots, and nothing about what is in them.
 //!
 //! ```text
-//!  block's start                          first slot
-//!  | what the pool keeps |  ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
-//!  `---------------- offset ---------------'
+//!  block's start                                  first slot
+//!  | what the pool keeps | flags | ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
+//!  `------------------- offset -------------------'
 //! ```
+//!
+//! Chunks of a ring with several producers have a flag for every slot; others have none.
 
 use crate::pool::{Block, Pool};
-use crate::primitive::Slot;
+#[cfg(loom)]
+use crate::primitive::Ordering;
+use crate::primitive::{AtomicU8, Slot};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -19,9 +23,9 @@ const CHUNK_ALIGN: usize = 128;
 /// How the chunks of one ring are laid out: everything but their length.
 #[derive(Debug)]
 pub(crate) struct Form<T> {
-    /// Bytes from the block's start to the first slot.
-    offset: usize,
     headroom: usize,
+    /// Bytes of flags that come with each slot.
+    flag_size: usize,
     items: PhantomData<fn() -> T>,
 }
 
@@ -38,15 +42,80 @@ impl<T> Form<T> {
     /// Chunks with `headroom` bytes before the first slot; `None` where that exceeds the address
     /// space.
     pub(crate) fn new(headroom: usize) -> Option<Self> {
-        let offset = size_of::<Block>()
-            .checked_add(headroom)?
-            .checked_next_multiple_of(Self::align())?;
-        let fits = offset <= isize::MAX as usize - Self::align();
-        fits.then_some(Form {
-            offset,
+        Self::checked(Form {
             headroom,
+            flag_size: 0,
             items: PhantomData,
         })
+    }
+
+    /// As [`new`](Self::new), with a flag for every slot.
+    pub(crate) fn with_flags(headroom: usize) -> Option<Self> {
+        Self::checked(Form {
+            headroom,
+            flag_size: size_of::<AtomicU8>(),
+            items: PhantomData,
+        })
+    }
+
+    fn checked(self) -> Option<Self> {
+        let fits = self.offset(1)? <= isize::MAX as usize - Self::align();
+        fits.then_some(self)
+    }
+
+    /// Bytes from the block's start to the first slot of a chunk of `len`.
+    #[inline]
+    fn offset(self, len: usize) -> Option<usize> {
+        size_of::<Block>()
+            .checked_add(self.flag_size.checked_mul(len)?)?
+            .checked_add(self.headroom)?
+            .checked_next_multiple_of(Self::align())
+    }
+
+    /// The flag of the first slot; those of the others follow.
+    ///
+    /// # Safety
+    /// `first` must come from [`make`](Self::make) of the same form, which has flags, with the same
+    /// `len`.
+    #[inline]
+    pub(crate) unsafe fn flags(self, first: NonNull<Slot<T>>, len: usize) -> NonNull<AtomicU8> {
+        debug_assert!(self.flag_size != 0, "the form has flags");
+        // SAFETY: the block begins that many bytes before the first slot, and the flags follow its
+        // head.
+        unsafe { self.block_of(first, len).add(1).cast() }
+    }
+
+    /// Makes the flags say that no slot is used.
+    ///
+    /// # Safety
+    /// As for [`flags`](Self::flags), and the caller must have the chunk to itself.
+    pub(crate) unsafe fn clear_flags(self, first: NonNull<Slot<T>>, len: usize) {
+        // SAFETY: as the caller says.
+        let flags = unsafe { self.flags(first, len) };
+        #[cfg(loom)]
+        for index in 0..len {
+            // Relaxed: whoever gets the chunk next is told of it in order.
+            // SAFETY: `index` is within the flags.
+            unsafe { flags.add(index).as_ref() }.store(0, Ordering::Relaxed);
+        }
+        #[cfg(not(loom))]
+        // SAFETY: the flags lie side by side and are the caller's alone; an atomic byte is laid out as
+        // a byte.
+        unsafe {
+            flags.cast::<u8>().write_bytes(0, len);
+        }
+    }
+
+    /// The block of a chunk.
+    ///
+    /// # Safety
+    /// `first` must come from [`make`](Self::make) of the same form, with the same `len`.
+    #[inline]
+    unsafe fn block_of(self, first: NonNull<Slot<T>>, len: usize) -> NonNull<Block> {
+        // Cannot be none, since the chunk exists.
+        let offset = self.offset(len).unwrap_or(0);
+        // SAFETY: `make` has put the first slot `offset` bytes behind the block's start.
+        unsafe { first.cast::<u8>().sub(offset) }.cast()
     }
 
     const fn align() -> usize {
@@ -66,15 +135,23 @@ impl<T> Form<T> {
     fn layout(self, len: usize) -> Option<Layout> {
         let size = size_of::<Slot<T>>()
             .checked_mul(len)?
-            .checked_add(self.offset)?;
+            .checked_add(self.offset(len)?)?;
         Layout::from_size_align(size, Self::align()).ok()
     }
 
-    /// The longest chunk that can exist at all.
+    /// The longest chunk that can exist at all. (With flags, a few less than that: their padding depends
+    /// on how many there are.)
     pub(crate) fn max_len(self) -> usize {
-        let bytes = isize::MAX as usize - (Self::align() - 1) - self.offset;
-        bytes
-            .checked_div(size_of::<Slot<T>>())
+        let padding = if self.flag_size == 0 {
+            0
+        } else {
+            Self::align() - 1
+        };
+        let before = self.offset(0).unwrap_or(usize::MAX);
+        (isize::MAX as usize - (Self::align() - 1))
+            .saturating_sub(before)
+            .saturating_sub(padding)
+            .checked_div(size_of::<Slot<T>>() + self.flag_size)
             .unwrap_or(usize::MAX)
     }
 
@@ -84,7 +161,19 @@ impl<T> Form<T> {
     pub(crate) fn make(self, len: usize, pool: &Pool) -> Option<NonNull<Slot<T>>> {
         let block = pool.get(self.layout(len)?)?;
         // SAFETY: the layout has `offset` bytes before the slots.
-        let first = unsafe { block.cast::<u8>().add(self.offset) }.cast::<Slot<T>>();
+        let first = unsafe { block.cast::<u8>().add(self.offset(len)?) }.cast::<Slot<T>>();
+        if self.flag_size != 0 {
+            // SAFETY: the chunk is this call's; a flag is not read before it is written.
+            unsafe {
+                #[cfg(loom)]
+                let flags = self.flags(first, len);
+                #[cfg(loom)]
+                for index in 0..len {
+                    flags.add(index).write(AtomicU8::new(0));
+                }
+                self.clear_flags(first, len);
+            }
+        }
         if Slot::<T>::NEEDS_INIT {
             for index in 0..len {
                 // SAFETY: `index` is within the `len` slots of the layout.
@@ -125,8 +214,8 @@ impl<T> Form<T> {
                 unsafe { first.add(index).drop_in_place() };
             }
         }
-        // SAFETY: `make` has put the first slot `offset` bytes behind the block's start.
-        let block = unsafe { first.cast::<u8>().sub(self.offset) }.cast::<Block>();
+        // SAFETY: as the caller says, `make` has made the chunk.
+        let block = unsafe { self.block_of(first, len) };
         debug_assert_eq!(
             // SAFETY: the caller gives the block up, so it is this call's.
             Some(unsafe { block.as_ref() }.layout),

@@ -6,8 +6,8 @@ use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::Ordering;
 use crate::settings::Resizable;
-use crate::spsc;
 use crate::statistics::Statistics;
+use crate::{mpsc, spsc};
 use core::fmt;
 
 /// Changes the shape of a ring, from any thread, while the producer and the consumer run.
@@ -50,12 +50,14 @@ pub struct Control<T> {
 /// The ring of a control.
 pub(crate) enum Ring<T> {
     Spsc(Counted<spsc::shared::Shared<T>>),
+    Mpsc(Counted<mpsc::shared::Shared<T>>),
 }
 
 impl<T> Ring<T> {
     fn shared(&self) -> &(dyn Resizable<T> + '_) {
         match self {
             Ring::Spsc(shared) => &**shared,
+            Ring::Mpsc(shared) => &**shared,
         }
     }
 }
@@ -64,6 +66,7 @@ impl<T> Clone for Ring<T> {
     fn clone(&self) -> Self {
         match self {
             Ring::Spsc(shared) => Ring::Spsc(Counted::clone(shared)),
+            Ring::Mpsc(shared) => Ring::Mpsc(Counted::clone(shared)),
         }
     }
 }

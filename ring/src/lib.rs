@@ -10,6 +10,7 @@ mod chunk;
 mod control;
 mod counted;
 mod error;
+pub mod mpsc;
 mod owned;
 mod policy;
 mod pool;

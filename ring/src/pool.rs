@@ -329,7 +329,7 @@ fn boxed<S: Source>(source: S) -> Option<Box<S>> {
 /// Takes a block out of a place of the bag.
 fn take(place: &AtomicPtr<Block>) -> Option<NonNull<Block>> {
     // Most places are empty most of the time.
-    if load_ptr_before_write(place).is_null() {
+    if load_ptr_before_write(place, Ordering::Relaxed).is_null() {
         return None;
     }
     // Acquire: pairs with the Release exchange in `put`.

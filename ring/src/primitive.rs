@@ -10,13 +10,13 @@ use core::mem::MaybeUninit;
 #[cfg(loom)]
 pub(crate) use loom::{
     alloc::{alloc, dealloc},
-    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering},
 };
 
 #[cfg(not(loom))]
 pub(crate) use {
     ::alloc::alloc::{alloc, dealloc},
-    core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+    core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering},
 };
 
 /// Memory for one item. Whether it holds one is known only to the ring's positions.
@@ -93,6 +93,37 @@ impl<T> Slot<T> {
         });
     }
 
+    /// Moves the values of `count` slots from slot `from` on to those from slot `to` on, which comes
+    /// before, or is the same.
+    ///
+    /// # Safety
+    /// The slots must lie in the chunk that begins at `first`, and nobody else may access them during
+    /// the call. Those from `from` on must hold values, which count as moved; those from `to` to `from`
+    /// must not.
+    pub(crate) unsafe fn move_down(
+        first: core::ptr::NonNull<Self>,
+        from: usize,
+        to: usize,
+        count: usize,
+    ) {
+        if from == to {
+            return;
+        }
+        #[cfg(loom)]
+        for index in 0..count {
+            // SAFETY: as the caller says.
+            unsafe {
+                let value = first.add(from + index).as_ref().read();
+                first.add(to + index).as_ref().write(value);
+            }
+        }
+        #[cfg(not(loom))]
+        // SAFETY: as the caller says.
+        unsafe {
+            first.add(to).copy_from(first.add(from), count);
+        }
+    }
+
     /// Drops the values in `count` slots from `first` on. Where a drop panics, the others are still
     /// dropped.
     ///
@@ -156,16 +187,35 @@ pub(crate) fn load_before_write(word: &AtomicUsize, order: Ordering) -> usize {
     word.load(order)
 }
 
+/// [`load_before_write`] for a word of 64 bits.
+#[inline(always)]
+pub(crate) fn load_u64_before_write(word: &AtomicU64, order: Ordering) -> u64 {
+    #[cfg(loom)]
+    if loads_are_exchanges() {
+        return word.fetch_add(0, order);
+    }
+    word.load(order)
+}
+
 /// [`load_before_write`] for a pointer.
 #[inline(always)]
-pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>) -> *mut T {
+pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>, order: Ordering) -> *mut T {
     #[cfg(loom)]
     if loads_are_exchanges() {
         let nothing = core::ptr::null_mut();
-        let outcome = word.compare_exchange(nothing, nothing, Ordering::Relaxed, Ordering::Relaxed);
+        let outcome = word.compare_exchange(nothing, nothing, order, order);
         return outcome.unwrap_or_else(|seen| seen);
     }
-    word.load(Ordering::Relaxed)
+    word.load(order)
+}
+
+/// What a loop does that waits for another thread's next step.
+#[inline(always)]
+pub(crate) fn relax() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
 }
 
 #[cfg(loom)]

@@ -1,0 +1,248 @@
+//! What the flags beside the slots say.
+//!
+//! A claim covers a run of slots, and is answered at the run's first flag: by a mark, stored last. A run
+//! of one slot has a mark of its own; the length of a longer one stands in the flags that follow, seven
+//! bits in each, the lowest first. (Those of a run of `n` slots are `n - 1`, always enough: two flags
+//! say up to 16,383.) So a record of any length costs one Release store and one Acquire load.
+
+use crate::primitive::{AtomicU8, Ordering};
+use core::ptr::NonNull;
+
+/// Not answered yet, or not even claimed.
+const PENDING: u8 = 0;
+/// One item.
+const ITEM: u8 = 1;
+/// One slot that was claimed and not used.
+const SKIP: u8 = 2;
+/// Items, as many as the flags that follow say.
+const ITEMS: u8 = 3;
+/// Slots that were claimed and not used, as many as the flags that follow say.
+const SKIPS: u8 = 4;
+/// Nothing from here to the end of the chunk.
+const END: u8 = 5;
+
+/// Set in each flag of a length but the last.
+const MORE: u8 = 0x80;
+
+/// What begins at a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    Pending,
+    Items(usize),
+    Skips(usize),
+    End,
+}
+
+/// The flags of a chunk.
+#[derive(Clone, Copy)]
+pub(super) struct Flags(NonNull<AtomicU8>);
+
+impl Flags {
+    pub(super) fn dangling() -> Self {
+        Flags(NonNull::dangling())
+    }
+
+    pub(super) fn new(first: NonNull<AtomicU8>) -> Self {
+        Flags(first)
+    }
+
+    /// # Safety
+    /// The flags must be those of a chunk that lives, and `index` be a slot's of it.
+    #[inline(always)]
+    unsafe fn flag<'a>(self, index: usize) -> &'a AtomicU8 {
+        // SAFETY: as the caller says.
+        unsafe { self.0.add(index).as_ref() }
+    }
+
+    /// Answers the claim of one slot with an item.
+    ///
+    /// # Safety
+    /// The slot must be the caller's, by a claim that is not answered yet, and hold an item.
+    #[inline(always)]
+    pub(super) unsafe fn item(self, index: usize) {
+        // Release: pairs with the Acquire load in `run`; the item is seen.
+        // SAFETY: a claim that is not answered keeps the chunk where it is.
+        unsafe { self.flag(index) }.store(ITEM, Ordering::Release);
+    }
+
+    /// Answers a claim, or the part of it from `index` on: `count` slots that hold items.
+    ///
+    /// # Safety
+    /// As for [`item`](Self::item). The claim's first slot must be answered last.
+    pub(super) unsafe fn items(self, index: usize, count: usize) {
+        // SAFETY: as the caller says.
+        unsafe { self.mark(index, count, ITEM, ITEMS) };
+    }
+
+    /// Answers a claim, or the part of it from `index` on: `count` slots that stay unused.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items), but that the slots hold nothing that anybody will drop.
+    pub(super) unsafe fn skips(self, index: usize, count: usize) {
+        // SAFETY: as the caller says.
+        unsafe { self.mark(index, count, SKIP, SKIPS) };
+    }
+
+    /// Says that nothing comes from `index` on.
+    ///
+    /// # Safety
+    /// The caller must have closed the chunk, with its slots from `index` on unclaimed.
+    pub(super) unsafe fn end(self, index: usize) {
+        // Release: pairs with the Acquire load in `run`; the closer has done with the chunk.
+        // SAFETY: slots that are not answered keep the chunk where it is.
+        unsafe { self.flag(index) }.store(END, Ordering::Release);
+    }
+
+    unsafe fn mark(self, index: usize, count: usize, one: u8, several: u8) {
+        let mark = match count {
+            0 => return,
+            1 => one,
+            _ => {
+                let mut rest = count;
+                let mut at = index;
+                while rest != 0 {
+                    at += 1;
+                    let low = (rest & 0x7f) as u8;
+                    rest >>= 7;
+                    let more = if rest == 0 { 0 } else { MORE };
+                    // Relaxed: seen with the mark.
+                    // SAFETY: a run of two slots and more has flags enough for its length.
+                    unsafe { self.flag(at) }.store(low | more, Ordering::Relaxed);
+                }
+                several
+            }
+        };
+        // Release: pairs with the Acquire load in `run`; the items and the length are seen.
+        // SAFETY: as the caller says.
+        unsafe { self.flag(index) }.store(mark, Ordering::Release);
+    }
+
+    /// What begins at slot `index`, at which a run must begin.
+    ///
+    /// # Safety
+    /// The chunk must stay where it is during the call.
+    #[inline(always)]
+    pub(super) unsafe fn run(self, index: usize) -> Run {
+        // Acquire: pairs with the Release stores above.
+        // SAFETY: as the caller says.
+        match unsafe { self.flag(index) }.load(Ordering::Acquire) {
+            PENDING => Run::Pending,
+            ITEM => Run::Items(1),
+            SKIP => Run::Skips(1),
+            // SAFETY: as the caller says.
+            ITEMS => Run::Items(unsafe { self.length(index) }),
+            // SAFETY: as the caller says.
+            SKIPS => Run::Skips(unsafe { self.length(index) }),
+            _ => Run::End,
+        }
+    }
+
+    unsafe fn length(self, index: usize) -> usize {
+        let mut length = 0;
+        let mut shift = 0;
+        let mut at = index;
+        loop {
+            at += 1;
+            // Relaxed: acquired with the mark.
+            // SAFETY: whoever stored the mark has stored the length in the flags that follow.
+            let flag = unsafe { self.flag(at) }.load(Ordering::Relaxed);
+            length |= usize::from(flag & !MORE) << shift;
+            if flag & MORE == 0 {
+                return length;
+            }
+            shift += 7;
+        }
+    }
+}
+
+/// The runs of a chunk that can be told apart, from a slot on at which a run begins.
+#[derive(Clone, Copy)]
+pub(super) struct Runs {
+    pub(super) flags: Flags,
+    pub(super) len: usize,
+    /// Whether no claim will be answered any more: a pending slot is as good as an unused one.
+    pub(super) quiet: bool,
+}
+
+impl Runs {
+    /// The run at slot `index`, cut to the chunk: `None` at the end of it, a pending one as `Err`.
+    ///
+    /// # Safety
+    /// As for [`Flags::run`]; quiet only where it is true.
+    #[inline(always)]
+    pub(super) unsafe fn at(self, index: usize) -> Option<Result<(bool, usize), ()>> {
+        if index == self.len {
+            return None;
+        }
+        // SAFETY: as the caller says.
+        Some(match unsafe { self.flags.run(index) } {
+            Run::Items(count) => Ok((true, count)),
+            Run::Skips(count) => Ok((false, count)),
+            Run::End => Ok((false, self.len - index)),
+            Run::Pending if self.quiet => Ok((false, 1)),
+            Run::Pending => Err(()),
+        })
+    }
+
+    /// Items from slot `index` on, one run after the other, counted up to `most`; and whether the rest of
+    /// the chunk was seen to be answered.
+    ///
+    /// # Safety
+    /// As for [`at`](Self::at).
+    pub(super) unsafe fn count_items(self, index: usize, most: usize) -> (usize, bool) {
+        let mut count = 0;
+        let mut at = index;
+        loop {
+            // SAFETY: as the caller says.
+            match unsafe { self.at(at) } {
+                None => return (count, true),
+                Some(Err(())) => return (count, false),
+                Some(Ok((items, slots))) => {
+                    at += slots;
+                    if items {
+                        count += slots;
+                        if count >= most {
+                            return (count, false);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether every slot from `index` on is answered.
+    ///
+    /// # Safety
+    /// As for [`at`](Self::at).
+    pub(super) unsafe fn is_complete(self, index: usize) -> bool {
+        // SAFETY: as the caller says.
+        unsafe { self.count_items(index, usize::MAX) }.1
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn the_length_of_a_run_is_read_back_and_fits_into_it() {
+        let lengths = (1..300).chain([16_383, 16_384, 16_385, (1 << 21) - 1, 1 << 21, 1 << 24]);
+        for count in lengths {
+            let bytes: Vec<AtomicU8> = (0..count).map(|_| AtomicU8::new(0)).collect();
+            let flags = Flags::new(NonNull::from(&bytes[0]));
+            // SAFETY: there are `count` flags, and they are this thread's.
+            unsafe {
+                assert_eq!(flags.run(0), Run::Pending);
+                flags.items(0, count);
+                assert_eq!(flags.run(0), Run::Items(count));
+                flags.skips(0, count);
+                assert_eq!(flags.run(0), Run::Skips(count));
+                flags.end(0);
+                assert_eq!(flags.run(0), Run::End);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Idle chunks that circulate within the ring: put there by the consumer, taken by whoever needs one.
+//!
+//! # Orderings
+//!
+//! | word | pairs |
+//! |---|---|
+//! | `put` | the consumer's Release store with the takers' Acquire loads: the entry, and that the consumer has done with the chunk |
+//! | `taken` | the takers' Release exchanges with each other's and the consumer's Acquire loads: whoever moves it has read the entry before the consumer writes it again |
+
+use crate::error::BuildError;
+use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write, load_own};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ptr::{self, NonNull};
+use crossbeam_utils::CachePadded;
+
+pub(super) struct Idle<T> {
+    /// A power of two of entries.
+    table: Box<[Entry<T>]>,
+    put: CachePadded<AtomicUsize>,
+    taken: CachePadded<AtomicUsize>,
+}
+
+struct Entry<T> {
+    first: AtomicPtr<Slot<T>>,
+    len: AtomicUsize,
+}
+
+impl<T> Idle<T> {
+    /// Room for at least `most` chunks.
+    pub(super) fn new(most: usize, origin: usize) -> Result<Self, BuildError> {
+        let entries = most.next_power_of_two();
+        let mut table = Vec::new();
+        table
+            .try_reserve_exact(entries)
+            .map_err(|_| BuildError::OutOfMemory)?;
+        table.extend((0..entries).map(|_| Entry {
+            first: AtomicPtr::new(ptr::null_mut()),
+            len: AtomicUsize::new(0),
+        }));
+        Ok(Idle {
+            table: table.into_boxed_slice(),
+            put: CachePadded::new(AtomicUsize::new(origin)),
+            taken: CachePadded::new(AtomicUsize::new(origin)),
+        })
+    }
+
+    fn entry(&self, number: usize) -> &Entry<T> {
+        &self.table[number & (self.table.len() - 1)]
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        // Relaxed: a count of the moment. In this order the later may be newer, not older.
+        // Acquire: whoever moved `taken` had seen a `put` that is not behind it.
+        let taken = self.taken.load(Ordering::Acquire);
+        self.put
+            .load(Ordering::Relaxed)
+            .wrapping_sub(taken)
+            .min(self.table.len())
+    }
+
+    /// Keeps a chunk, or gives it back where there is no room. To be called by the consumer only, which
+    /// must own the chunk.
+    pub(super) fn put(&self, first: NonNull<Slot<T>>, len: usize) -> Result<(), NonNull<Slot<T>>> {
+        let put = load_own(&self.put);
+        // Acquire: pairs with the Release exchange in `take`; the entry has been read.
+        let taken = self.taken.load(Ordering::Acquire);
+        if put.wrapping_sub(taken) >= self.table.len() {
+            return Err(first);
+        }
+        let entry = self.entry(put);
+        // Relaxed: seen with `put`.
+        entry.first.store(first.as_ptr(), Ordering::Relaxed);
+        entry.len.store(len, Ordering::Relaxed);
+        // Release: pairs with the Acquire load in `take`.
+        self.put.store(put.wrapping_add(1), Ordering::Release);
+        Ok(())
+    }
+
+    /// Owns the oldest chunk. Gives its first slot and its length.
+    pub(super) fn take(&self) -> Option<(NonNull<Slot<T>>, usize)> {
+        // Acquire, here and where the exchange fails: pairs with the exchange below.
+        let mut taken = load_before_write(&self.taken, Ordering::Acquire);
+        loop {
+            // Acquire: pairs with the Release store in `put`.
+            let put = self.put.load(Ordering::Acquire);
+            if (put.wrapping_sub(taken) as isize) <= 0 {
+                return None;
+            }
+            let entry = self.entry(taken);
+            // Before the exchange: once it has succeeded, the consumer may write the entry again.
+            // Relaxed: acquired with `put`.
+            let first = entry.first.load(Ordering::Relaxed);
+            let len = entry.len.load(Ordering::Relaxed);
+            // Release: pairs with the Acquire loads above and in `put`; otherwise the loads of the entry
+            // could come after the exchange, and see the next chunk.
+            match self.taken.compare_exchange(
+                taken,
+                taken.wrapping_add(1),
+                Ordering::Release,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return NonNull::new(first).map(|first| (first, len)),
+                Err(seen) => taken = seen,
+            }
+        }
+    }
+}

@@ -1,0 +1,859 @@
+//! What the halves share: the tail, the table of chunks, and the end of it all.
+//!
+//! # Invariants
+//!
+//! 1. A slot belongs to whoever has claimed it, by moving an open tail over it, until that claim is
+//!    answered at its run's first flag; from then on to the consumer. **A claim that is not answered
+//!    keeps its chunk where it is**: nobody gives a chunk back before every slot of it is answered.
+//!    Whoever closes a chunk early answers for the slots that nobody has claimed.
+//! 2. The chunks from the oldest that is not taken to the tail's are in their entries, and so is the
+//!    one after it from the moment that somebody has installed it. A chunk that is taken out of an
+//!    entry leaves it empty, tagged with the sequence number that the entry waits for; whoever
+//!    replaces the tag has installed the chunk of that number, and nobody else has or will.
+//! 3. Whoever moves `taken` past a chunk owns it: the consumer, which then holds it, or a producer that
+//!    overwrites. While `taken` is locked it is not moved but by the owner of the lock, the held chunk
+//!    stays with the consumer, and so both may be looked at.
+//!
+//! # Orderings
+//!
+//! | word | pairs |
+//! |---|---|
+//! | `tail` | the Release exchange that opens a chunk with the Acquire claims: the entry is seen, and the chunk's memory as its installer has it |
+//! | an entry | the Release exchange that installs a chunk with the Acquire loads of helpers and of the consumer, who pass on or use what they see; the store that empties it is seen with `taken` |
+//! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
+//! | a flag | Release answers with the Acquire loads of the consumer and of who overwrites: the items are seen; the chunk is nobody else's once all of its slots are answered |
+//! | `producers` | each that goes releases, the last acquires: what all of them did comes before `producer_gone` |
+//! | `producer_gone`, `consumer_gone`, `half_gone` | as in the ring for one producer |
+//! | `left`'s words | none of their own: seen with `half_gone` |
+
+use super::flags::{Flags, Runs};
+use super::idle::Idle;
+use super::word::{BUSY, DETACHED, HELD, LOCKED, Seq, Tail, Taken};
+use crate::error::{BuildError, Refused};
+use crate::policy::Policy;
+use crate::primitive::{
+    AtomicPtr, AtomicU64, AtomicUsize, Ordering, Slot, load_ptr_before_write,
+    load_u64_before_write, relax,
+};
+use crate::settings::{Plan, Resizable, Settings};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ptr::{self, NonNull};
+use crossbeam_utils::CachePadded;
+
+/// Looks at a word that another thread is about to change, before that counts as taking too long.
+const SPINS: usize = if cfg!(loom) { 2 } else { 256 };
+
+pub(crate) struct Shared<T> {
+    pub(super) tail: CachePadded<AtomicU64>,
+    pub(super) taken: CachePadded<AtomicU64>,
+    /// A power of two of entries; chunk `seq` has entry `seq % len`.
+    table: Box<[AtomicPtr<Slot<T>>]>,
+    pub(super) idle: Idle<T>,
+    pub(super) producers: AtomicUsize,
+    pub(super) left: Left<T>,
+    pub(super) settings: CachePadded<Settings<T>>,
+}
+
+/// The chunk that a consumer held when it ended.
+pub(super) struct Left<T> {
+    pub(super) first: AtomicPtr<Slot<T>>,
+    pub(super) len: AtomicUsize,
+    pub(super) position: AtomicUsize,
+}
+
+/// The most entries of a table that can exist at all, and whose chunks a sequence number can count: a
+/// power of two.
+pub(crate) const MAX_ENTRIES: usize = {
+    let fit = (isize::MAX as usize / size_of::<usize>()).ilog2();
+    1 << if fit < 32 { fit - 1 } else { 32 }
+};
+
+/// What an entry says.
+pub(super) enum Entry<T> {
+    /// There is no chunk.
+    Empty,
+    Chunk(Chunk<T>),
+}
+
+/// A chunk as its entry describes it.
+pub(super) struct Chunk<T> {
+    pub(super) first: NonNull<Slot<T>>,
+    pub(super) log2: u32,
+    /// Which of two neighbouring rounds of the table it was installed in.
+    lap: usize,
+}
+
+impl<T> Chunk<T> {
+    pub(super) fn len(&self) -> usize {
+        1 << self.log2
+    }
+}
+
+// Chunks begin on a boundary of at least 128 bytes, which leaves seven bits of an entry.
+const EMPTY: usize = 1;
+const LOG2_SHIFT: u32 = 1;
+const LOG2_MASK: usize = 31;
+const LAP_SHIFT: u32 = 6;
+const ADDRESS_MASK: usize = !127;
+
+/// The entry that waits for chunk `seq`.
+fn empty<T>(seq: Seq) -> *mut Slot<T> {
+    ptr::without_provenance_mut(seq.low() << 1 | EMPTY)
+}
+
+fn pack<T>(chunk: &Chunk<T>) -> *mut Slot<T> {
+    let bits = (chunk.log2 as usize) << LOG2_SHIFT | chunk.lap << LAP_SHIFT;
+    debug_assert_eq!(
+        chunk.first.addr().get() & !ADDRESS_MASK,
+        0,
+        "chunks are aligned"
+    );
+    chunk.first.as_ptr().map_addr(|address| address | bits)
+}
+
+#[inline(always)]
+pub(super) fn unpack<T>(entry: *mut Slot<T>) -> Entry<T> {
+    let bits = entry.addr();
+    if bits & EMPTY != 0 {
+        return Entry::Empty;
+    }
+    match NonNull::new(entry.map_addr(|address| address & ADDRESS_MASK)) {
+        Some(first) => Entry::Chunk(Chunk {
+            first,
+            log2: (bits >> LOG2_SHIFT & LOG2_MASK) as u32,
+            lap: bits >> LAP_SHIFT & 1,
+        }),
+        None => Entry::Empty,
+    }
+}
+
+impl<T> Shared<T> {
+    pub(super) fn new(plan: &Plan<T>) -> Result<Self, BuildError> {
+        let settings = Settings::new(plan);
+        let before = Seq::new(plan.origin);
+        // More than there can be chunks in traffic, so that the entry for the next chunk is never the
+        // oldest one's: it is empty, or the consumer's, which others have been overwritten behind.
+        let entries = 2 * plan.entries;
+        let mut table = Vec::new();
+        table
+            .try_reserve_exact(entries)
+            .map_err(|_| BuildError::OutOfMemory)?;
+        table.extend((0..entries).map(|_| AtomicPtr::new(ptr::null_mut())));
+        for count in 1..=entries {
+            let seq = before.add(count);
+            table[seq.low() & (entries - 1)] = AtomicPtr::new(empty(seq));
+        }
+        let kept = settings.keep_idle.min(plan.entries);
+        let shared = Shared {
+            // That chunk does not exist: the first push installs the one after it.
+            tail: CachePadded::new(AtomicU64::new(Tail::closed(before).0)),
+            taken: CachePadded::new(AtomicU64::new(Taken::new(before.next(), 0).0)),
+            table: table.into_boxed_slice(),
+            idle: Idle::new(kept, plan.origin)?,
+            producers: AtomicUsize::new(1),
+            left: Left {
+                first: AtomicPtr::new(ptr::null_mut()),
+                len: AtomicUsize::new(0),
+                position: AtomicUsize::new(0),
+            },
+            settings: CachePadded::new(settings),
+        };
+        if plan.preallocate {
+            // Where one cannot be had, dropping `shared` frees those before it.
+            for _ in 0..plan.chunks {
+                let settings = &*shared.settings;
+                let first = settings.form.make(plan.chunk_len, &settings.pool);
+                let first = first.ok_or(BuildError::OutOfMemory)?;
+                if let Err(first) = shared.idle.put(first, plan.chunk_len) {
+                    // Cannot be: there is room for all of them.
+                    shared.free(first, plan.chunk_len);
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// The table's entry of chunk `seq`.
+    #[inline(always)]
+    pub(super) fn entry(&self, seq: Seq) -> &AtomicPtr<Slot<T>> {
+        &self.table[seq.low() & (self.table.len() - 1)]
+    }
+
+    /// The round of the table that chunk `seq` belongs to, modulo two.
+    pub(super) fn lap(&self, seq: Seq) -> usize {
+        seq.low() >> self.table.len().trailing_zeros() & 1
+    }
+
+    /// What chunk `seq`'s entry says once it has none any more.
+    pub(super) fn emptied(&self, seq: Seq) -> *mut Slot<T> {
+        empty(seq.add(self.table.len()))
+    }
+
+    pub(super) fn flags(&self, chunk: &Chunk<T>) -> Flags {
+        // SAFETY: every chunk of this ring has flags, and was made with its length.
+        Flags::new(unsafe { self.settings.form.flags(chunk.first, chunk.len()) })
+    }
+
+    fn runs(&self, chunk: &Chunk<T>, quiet: bool) -> Runs {
+        Runs {
+            flags: self.flags(chunk),
+            len: chunk.len(),
+            quiet,
+        }
+    }
+
+    /// Frees a chunk that the caller owns and in which there is no item.
+    pub(super) fn free(&self, first: NonNull<Slot<T>>, len: usize) {
+        // SAFETY: the chunk is the caller's, by invariant 3 or because it was never installed.
+        unsafe { self.settings.form.free(first, len, &self.settings.pool) };
+    }
+
+    /// Gives a chunk that the caller owns and in which there is no item to the pool.
+    pub(super) fn put(&self, first: NonNull<Slot<T>>, len: usize) {
+        // SAFETY: as above.
+        unsafe { self.settings.form.put(first, len, &self.settings.pool) };
+    }
+
+    /// The most chunks that may be in traffic.
+    fn limit(&self) -> isize {
+        self.settings.most_chunks() as isize
+    }
+
+    /// Makes sure that slots can be claimed, or says why they cannot. Lock-free: whoever finds the tail
+    /// closed helps, and nobody waits for whose claim has closed it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn advance(&self) -> Result<(), Refused> {
+        loop {
+            // Relaxed: a guess, which the exchanges below confirm.
+            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+            if tail.is_open() {
+                return Ok(());
+            }
+            // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as
+            // much as `is_closed` does.
+            if self.settings.consumer_gone.load(Ordering::Acquire) {
+                return Err(Refused::Closed);
+            }
+            let next = tail.seq().next();
+            match self.install(next) {
+                Ok(Some(log2)) => {
+                    if self.open(tail, Tail::open(next, log2)) {
+                        return Ok(());
+                    }
+                }
+                Ok(None) => relax(),
+                Err(refused) => {
+                    // True at the moment that `install` looked, if no chunk has come since.
+                    let now = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+                    if now.seq() == tail.seq() && !now.is_open() {
+                        return Err(refused);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens the chunk after the closed one of `tail`. Whether this call has done so.
+    fn open(&self, tail: Tail, next: Tail) -> bool {
+        let mut seen = tail;
+        // Claims that come too late move the index meanwhile.
+        while seen.seq() == tail.seq() && !seen.is_open() {
+            // Release: pairs with the Acquire claims; they see the chunk and its entry. The chunk is
+            // not looked at here: where `tail` is old it may be gone, and then the exchange fails.
+            match self.tail.compare_exchange_weak(
+                seen.0,
+                next.0,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(now) => seen = Tail(now),
+            }
+        }
+        false
+    }
+
+    /// Makes sure that chunk `next`, which must be the one after a tail's, is in its entry, and tells its
+    /// length. `None` where that tail is old.
+    pub(super) fn install(&self, next: Seq) -> Result<Option<u32>, Refused> {
+        let entry = self.entry(next);
+        loop {
+            // Acquire: pairs with the Release stores of whoever gave chunks back: their entries are
+            // seen empty below, and idle chunks are there.
+            let taken = Taken(self.taken.load(Ordering::Acquire));
+            // Acquire: pairs with the Release exchange below; opening the chunk passes on what its
+            // installer did.
+            let seen = load_ptr_before_write(entry, Ordering::Acquire);
+            match unpack(seen) {
+                Entry::Chunk(chunk) if chunk.lap == self.lap(next) => {
+                    return Ok(Some(chunk.log2));
+                }
+                // Either the view of the tail is old, and it is the next round's; or the consumer has held
+                // it since the round before, and others have been overwritten meanwhile.
+                Entry::Chunk(_) => {
+                    if self.detach(next)? {
+                        continue;
+                    }
+                    return Ok(None);
+                }
+                Entry::Empty if seen != empty(next) => return Ok(None),
+                Entry::Empty => {}
+            }
+            // Relaxed: a setting.
+            let len = self.settings.chunk_len.load(Ordering::Relaxed);
+            let found = if taken.chunks_before(next) < self.limit() {
+                self.obtain(len)
+            } else if self.settings.policy() != Policy::Overwrite {
+                return Err(Refused::Full);
+            } else if let Some(evicted) = self.evict(next)? {
+                self.empty_out(evicted, len)
+            } else {
+                continue;
+            };
+            let Some(first) = found else {
+                // Another may have got what there was, for the same entry.
+                if entry.load(Ordering::Relaxed) == seen {
+                    return Err(Refused::Memory);
+                }
+                continue;
+            };
+            let chunk = Chunk {
+                first,
+                log2: len.trailing_zeros(),
+                lap: self.lap(next),
+            };
+            // Release: pairs with the Acquire loads above and in the consumer; what the chunk's last
+            // owner did is seen.
+            let installed =
+                entry.compare_exchange(seen, pack(&chunk), Ordering::Release, Ordering::Relaxed);
+            if installed.is_ok() {
+                return Ok(Some(chunk.log2));
+            }
+            self.put(first, len);
+        }
+    }
+
+    /// Takes the oldest chunk out of the ring, whose limit it has reached before chunk `next`. `None` where
+    /// that is no longer so.
+    ///
+    /// The producer whose claim closed the chunk before `next` may not have answered it yet, nor any other
+    /// that was slower; what is not answered is not overwritten.
+    fn evict(&self, next: Seq) -> Result<Option<Chunk<T>>, Refused> {
+        let mut lock = self.lock().ok_or(Refused::Full)?;
+        let taken = lock.taken;
+        // Relaxed: a comparison. While the entry waits for `next`, no chunk behind that is in traffic, and
+        // the one before it is closed, as it was when the caller looked.
+        if taken.chunks_before(next) < self.limit()
+            || self.entry(next).load(Ordering::Relaxed) != empty(next)
+        {
+            return Ok(None);
+        }
+        let seq = taken.seq();
+        if next.ahead_of(seq) <= 0 {
+            // The only chunk is the consumer's.
+            return Err(Refused::Full);
+        }
+        // Acquire: pairs with the Release exchange in `install`.
+        let Entry::Chunk(chunk) = unpack(self.entry(seq).load(Ordering::Acquire)) else {
+            return Ok(None);
+        };
+        // SAFETY: chunks that are not taken stay while `taken` is locked.
+        if !unsafe { self.runs(&chunk, false).is_complete(0) } {
+            return Err(Refused::Full);
+        }
+        // Relaxed: seen with `taken`.
+        self.entry(seq).store(self.emptied(seq), Ordering::Relaxed);
+        lock.pass_oldest = true;
+        Ok(Some(chunk))
+    }
+
+    /// Drops the items of an evicted chunk, and makes one of `len` slots of it.
+    fn empty_out(&self, chunk: Chunk<T>, len: usize) -> Option<NonNull<Slot<T>>> {
+        let mut items = Items {
+            shared: self,
+            first: chunk.first,
+            runs: self.runs(&chunk, false),
+            at: 0,
+            free: true,
+            overwritten: true,
+        };
+        items.drop_all();
+        if chunk.len() != len {
+            drop(items);
+            return self.obtain(len);
+        }
+        items.free = false;
+        drop(items);
+        // SAFETY: the chunk is this call's (invariant 3), since every slot of it was answered.
+        unsafe { self.settings.form.clear_flags(chunk.first, len) };
+        Some(chunk.first)
+    }
+
+    /// Takes the consumer's chunk out of the entry that chunk `next` needs, once the table has come round
+    /// to it. The consumer goes on to read the chunk, and gives it back as ever. False where `next` is no
+    /// longer the next.
+    fn detach(&self, next: Seq) -> Result<bool, Refused> {
+        let mut lock = self.lock().ok_or(Refused::Full)?;
+        // Acquire: pairs with the Release exchange in `install`.
+        let Entry::Chunk(chunk) = unpack(self.entry(next).load(Ordering::Acquire)) else {
+            return Ok(true);
+        };
+        // Relaxed: not older than what the installer of the chunk just seen has looked at. Where `next` is
+        // next, that chunk is one of a round before; it stays there while `taken` is locked, and so
+        // `next` stays next.
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        if tail.seq().next() != next {
+            return Ok(false);
+        }
+        if chunk.lap == self.lap(next) {
+            return Ok(true);
+        }
+        // Only the consumer has a chunk that is so old. It may be about to give it back.
+        // Whoever has a claim in it that is not answered may still have to look it up.
+        // SAFETY: the held chunk stays while `taken` is locked.
+        if !lock.taken.has(HELD) || !unsafe { self.runs(&chunk, false).is_complete(0) } {
+            return Err(Refused::Full);
+        }
+        // Relaxed: whoever installs a chunk there replaces this very word.
+        self.entry(next).store(empty(next), Ordering::Relaxed);
+        lock.detached = true;
+        Ok(true)
+    }
+
+    /// A chunk of `len` slots that nobody uses, if there is memory for one.
+    fn obtain(&self, len: usize) -> Option<NonNull<Slot<T>>> {
+        while let Some((first, its_len)) = self.idle.take() {
+            if its_len == len {
+                return Some(first);
+            }
+            self.free(first, its_len);
+        }
+        self.settings.form.make(len, &self.settings.pool)
+    }
+
+    /// Closes the open chunk of `tail`, if no slot of it has been claimed since, and answers for the
+    /// slots that are left.
+    pub(super) fn close(&self, tail: Tail) -> bool {
+        // Acquire: pairs with the Release exchange in `open`; the chunk and its entry are seen.
+        let closed = self.tail.compare_exchange(
+            tail.0,
+            Tail::closed(tail.seq()).0,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        if closed.is_err() {
+            return false;
+        }
+        // Relaxed: acquired above. The slots that are left keep the chunk there (invariant 1).
+        let entry = self.entry(tail.seq()).load(Ordering::Relaxed);
+        if let Entry::Chunk(chunk) = unpack(entry) {
+            let index = tail.index(chunk.len() - 1);
+            // SAFETY: the slots from `index` on are unclaimed, and nobody can claim them any more.
+            unsafe { self.flags(&chunk).end(index) };
+        }
+        true
+    }
+
+    /// Whether the chunk before `next` is the only one in traffic.
+    pub(super) fn is_only_chunk(&self, next: Seq) -> bool {
+        // Acquire: as in `install`.
+        Taken(self.taken.load(Ordering::Acquire)).chunks_before(next) <= 1
+    }
+
+    /// Closes the open chunk, if there is something in it.
+    pub(super) fn seal(&self) {
+        loop {
+            // Acquire: pairs with the Release exchange in `open`; the entry is seen.
+            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+            if !tail.is_open() {
+                return;
+            }
+            // Relaxed: acquired with the tail. Where the tail is old the exchange in `close` fails.
+            if let Entry::Chunk(chunk) = unpack(self.entry(tail.seq()).load(Ordering::Relaxed)) {
+                if tail.room() == chunk.len() || self.close(tail) {
+                    return;
+                }
+            }
+            relax();
+        }
+    }
+
+    /// Slots that are claimed and not given back, those of the consumer's chunk left out.
+    pub(super) fn claimed(&self) -> usize {
+        // Relaxed: counts of the moment; nothing is accessed on the strength of them. Acquire: a tail
+        // that is not older than what was taken.
+        let taken = Taken(self.taken.load(Ordering::Acquire));
+        let tail = Tail(self.tail.load(Ordering::Acquire));
+        let mut count = 0;
+        let mut seq = taken.seq();
+        while tail.seq().ahead_of(seq) >= 0 {
+            if let Entry::Chunk(chunk) = unpack(self.entry(seq).load(Ordering::Relaxed)) {
+                count += if seq == tail.seq() && tail.is_open() {
+                    chunk.len() - tail.room().min(chunk.len())
+                } else {
+                    chunk.len()
+                };
+            }
+            seq = seq.next();
+        }
+        count
+    }
+
+    /// Slots of chunk `seq`, which must be in traffic, that are claimed, or will never be.
+    pub(super) fn claimed_of(&self, seq: Seq, len: usize) -> usize {
+        // Relaxed: a count of the moment.
+        let tail = Tail(self.tail.load(Ordering::Relaxed));
+        match tail.seq().ahead_of(seq) {
+            // Not opened yet.
+            ..0 => 0,
+            0 if tail.is_open() => len - tail.room().min(len),
+            _ => len,
+        }
+    }
+
+    /// Slots that could be claimed now.
+    pub(super) fn free_slots(&self) -> usize {
+        // Relaxed: counts of the moment.
+        let taken = Taken(self.taken.load(Ordering::Relaxed));
+        let tail = Tail(self.tail.load(Ordering::Relaxed));
+        let chunks = (self.limit() - taken.chunks_before(tail.seq().next())).max(0) as usize;
+        let rest = if tail.is_open() { tail.room() } else { 0 };
+        rest.saturating_add(chunks.saturating_mul(self.settings.chunk_len.load(Ordering::Relaxed)))
+    }
+
+    /// The most items that fit, as set.
+    pub(super) fn capacity(&self) -> usize {
+        // Relaxed: settings. Their bounds keep the product below `isize::MAX`.
+        self.settings.chunk_len.load(Ordering::Relaxed)
+            * self.settings.chunks.load(Ordering::Relaxed)
+    }
+
+    /// Chunks in traffic and idle ones.
+    pub(super) fn chunks(&self) -> usize {
+        // Acquire: as in `claimed`; the installed one is not counted before the tail is there.
+        let taken = Taken(self.taken.load(Ordering::Acquire));
+        let tail = Tail(self.tail.load(Ordering::Relaxed));
+        taken.chunks_before(tail.seq().next()).max(0) as usize + self.idle.count()
+    }
+
+    /// Keeps the oldest chunk and the held one where they are; `None` where another thread does that
+    /// for long.
+    pub(super) fn lock(&self) -> Option<Lock<'_, T>> {
+        for _ in 0..SPINS {
+            let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+            if !seen.has(LOCKED) {
+                // Acquire: pairs with the Release stores of whoever had the lock before, or gave a
+                // chunk back.
+                let locked = self.taken.compare_exchange_weak(
+                    seen.0,
+                    seen.with(LOCKED).0,
+                    Ordering::Acquire,
+                    Ordering::Relaxed,
+                );
+                if locked.is_ok() {
+                    return Some(Lock {
+                        shared: self,
+                        taken: seen,
+                        pass_oldest: false,
+                        detached: false,
+                    });
+                }
+            }
+            relax();
+        }
+        None
+    }
+
+    /// Takes the oldest chunk, if there is one, for the consumer, which must have none.
+    pub(super) fn take(&self) -> Option<(Seq, Chunk<T>)> {
+        for _ in 0..SPINS {
+            let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+            if seen.has(LOCKED) {
+                relax();
+                continue;
+            }
+            let seq = seen.seq();
+            // Before the exchange, which says that it was still that chunk's.
+            // Acquire: pairs with the Release exchange in `install`.
+            let entry = self.entry(seq).load(Ordering::Acquire);
+            let Entry::Chunk(chunk) = unpack(entry) else {
+                if entry == empty(seq) {
+                    return None;
+                }
+                continue;
+            };
+            // Relaxed: what is to be seen comes with the entry and with the flags.
+            let taken = self.taken.compare_exchange(
+                seen.0,
+                Taken::new(seq.next(), HELD).0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if taken.is_ok() {
+                return Some((seq, chunk));
+            }
+        }
+        None
+    }
+
+    /// Begins to give the consumer's chunk back, whose sequence number is `seq`: from here on nobody
+    /// looks at it. Not where somebody does so for long.
+    pub(super) fn begin_return(&self, seq: Seq) -> bool {
+        for _ in 0..SPINS {
+            let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+            if !seen.has(LOCKED) {
+                // Acquire: pairs with the Release store of whoever had the lock: it has done with the
+                // chunk's flags.
+                let busy = self.taken.compare_exchange_weak(
+                    seen.0,
+                    seen.without(HELD | DETACHED).with(BUSY).0,
+                    Ordering::Acquire,
+                    Ordering::Relaxed,
+                );
+                if busy.is_ok() {
+                    if !seen.has(DETACHED) {
+                        // Relaxed: seen with `taken`, at the end of the return.
+                        self.entry(seq).store(self.emptied(seq), Ordering::Relaxed);
+                    }
+                    return true;
+                }
+            }
+            relax();
+        }
+        false
+    }
+
+    /// Ends the return: the chunk no longer counts as in traffic.
+    pub(super) fn end_return(&self) {
+        // Release: pairs with the Acquire load in `install`; the entry is empty, and the chunk is where
+        // idle ones are.
+        self.taken.fetch_and(!BUSY, Ordering::Release);
+    }
+
+    /// To be called by the last producer and by the consumer as its last doing. The later of them drops
+    /// the items that are left and frees the chunks.
+    pub(super) fn half_ends(&self) {
+        // Release: what this half did comes before the other's doing below. Acquire: what the other
+        // did comes before this one's.
+        if self.settings.half_gone.swap(true, Ordering::AcqRel) {
+            // Relaxed: as said, all is seen.
+            let taken = Taken(self.taken.load(Ordering::Relaxed));
+            let mut rest = Rest {
+                shared: self,
+                left: NonNull::new(self.left.first.load(Ordering::Relaxed)),
+                seq: taken.seq(),
+            };
+            rest.free_all();
+        }
+    }
+
+    fn free_idle(&self) {
+        while let Some((first, len)) = self.idle.take() {
+            self.free(first, len);
+        }
+    }
+}
+
+/// Keeps the oldest chunk and the held one where they are.
+pub(super) struct Lock<'a, T> {
+    shared: &'a Shared<T>,
+    /// As it was before it was locked.
+    pub(super) taken: Taken,
+    /// Whether the oldest chunk is the lock's owner's afterwards.
+    pass_oldest: bool,
+    /// Whether the held chunk is no longer in its entry.
+    detached: bool,
+}
+
+impl<T> Lock<'_, T> {
+    /// Items that are ready from the oldest chunk that is not taken on, one after the other; no more
+    /// than `most` are counted.
+    pub(super) fn count_ready(&self, most: usize, quiet: bool) -> usize {
+        let mut count = 0;
+        let mut seq = self.taken.seq();
+        while count < most {
+            // Acquire: pairs with the Release exchange in `install`.
+            let Entry::Chunk(chunk) = unpack(self.shared.entry(seq).load(Ordering::Acquire)) else {
+                break;
+            };
+            // The held one, or that of the round before.
+            if chunk.lap != self.shared.lap(seq) {
+                break;
+            }
+            // SAFETY: chunks that are not taken stay while `taken` is locked.
+            let (ready, complete) =
+                unsafe { self.shared.runs(&chunk, quiet).count_items(0, most - count) };
+            count += ready;
+            if !complete {
+                break;
+            }
+            seq = seq.next();
+        }
+        count
+    }
+}
+
+impl<T> Drop for Lock<'_, T> {
+    fn drop(&mut self) {
+        let mut seen = Taken(load_u64_before_write(&self.shared.taken, Ordering::Relaxed));
+        loop {
+            let mut after = seen.without(LOCKED);
+            if self.pass_oldest {
+                after = after.advanced();
+            }
+            if self.detached {
+                after = after.with(DETACHED);
+            }
+            // Release: pairs with the Acquire exchanges of whoever locks next, and of the consumer that
+            // gives its chunk back; and with the Acquire load in `install`, where an entry is seen empty.
+            match self.shared.taken.compare_exchange_weak(
+                seen.0,
+                after.0,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                // The consumer has ended a return.
+                Err(now) => seen = Taken(now),
+            }
+        }
+    }
+}
+
+impl<T> Resizable<T> for Shared<T> {
+    fn settings(&self) -> &Settings<T> {
+        &self.settings
+    }
+
+    fn trim(&self, most: usize) {
+        while self.chunks() > most {
+            let Some((first, len)) = self.idle.take() else {
+                break;
+            };
+            self.free(first, len);
+        }
+    }
+
+    fn chunks_in_use(&self) -> usize {
+        self.chunks().min(self.settings.max_chunks)
+    }
+
+    fn round_chunk_len(&self, chunk_len: usize) -> usize {
+        chunk_len.next_power_of_two()
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // Idle chunks are what is left where the halves were never made.
+        self.free_idle();
+    }
+}
+
+/// The chunks in traffic that are still to be freed when the ring ends.
+struct Rest<'a, T> {
+    shared: &'a Shared<T>,
+    left: Option<NonNull<Slot<T>>>,
+    seq: Seq,
+}
+
+impl<T> Rest<'_, T> {
+    fn free_all(&mut self) {
+        self.shared.free_idle();
+        if let Some(first) = self.left.take() {
+            let left = &self.shared.left;
+            let len = left.len.load(Ordering::Relaxed);
+            self.free(first, len, left.position.load(Ordering::Relaxed));
+        }
+        // Relaxed: whoever gets here has acquired all that the halves wrote.
+        while let Entry::Chunk(chunk) = unpack(self.shared.entry(self.seq).load(Ordering::Relaxed))
+        {
+            if chunk.lap != self.shared.lap(self.seq) {
+                break;
+            }
+            let entry = self.shared.entry(self.seq);
+            entry.store(self.shared.emptied(self.seq), Ordering::Relaxed);
+            self.seq = self.seq.next();
+            self.free(chunk.first, chunk.len(), 0);
+        }
+        // Whoever counts chunks finds none.
+        self.shared
+            .taken
+            .store(Taken::new(self.seq, 0).0, Ordering::Relaxed);
+    }
+
+    /// Drops a chunk's items from slot `position` on, and frees its memory.
+    fn free(&self, first: NonNull<Slot<T>>, len: usize, position: usize) {
+        // SAFETY: every chunk of this ring has flags, and was made with its length.
+        let flags = Flags::new(unsafe { self.shared.settings.form.flags(first, len) });
+        let mut items = Items {
+            shared: self.shared,
+            first,
+            runs: Runs {
+                flags,
+                len,
+                // The producers are gone, and grants that were forgotten with them.
+                quiet: true,
+            },
+            at: position,
+            free: true,
+            overwritten: false,
+        };
+        items.drop_all();
+    }
+}
+
+impl<T> Drop for Rest<'_, T> {
+    fn drop(&mut self) {
+        // Reached with chunks left only when dropping an item has panicked: go on with the others.
+        self.free_all();
+    }
+}
+
+/// The items of a chunk that is this call's; dropped at the end of the scope at the latest.
+pub(super) struct Items<'a, T> {
+    shared: &'a Shared<T>,
+    first: NonNull<Slot<T>>,
+    runs: Runs,
+    at: usize,
+    /// Whether the chunk's memory goes with them.
+    free: bool,
+    /// Whether they count as such.
+    overwritten: bool,
+}
+
+impl<T> Items<'_, T> {
+    fn drop_all(&mut self) {
+        // SAFETY: the chunk is this call's.
+        while let Some(Ok((items, count))) = unsafe { self.runs.at(self.at) } {
+            let first = self.first.as_ptr().wrapping_add(self.at);
+            // Before the drops: an item whose drop panics must not be met again.
+            self.at += count;
+            if items {
+                if self.overwritten {
+                    self.shared.settings.losses.overwrite(count);
+                }
+                // SAFETY: these slots hold items, which are this call's and are not met again.
+                unsafe { Slot::drop_range(first, count) };
+            }
+        }
+    }
+}
+
+impl<T> Drop for Items<'_, T> {
+    fn drop(&mut self) {
+        // Also when dropping an item panics once more.
+        struct End<'a, T>(&'a Shared<T>, NonNull<Slot<T>>, usize);
+        impl<T> Drop for End<'_, T> {
+            fn drop(&mut self) {
+                self.0.free(self.1, self.2);
+            }
+        }
+        let _end = self
+            .free
+            .then(|| End(self.shared, self.first, self.runs.len));
+        self.drop_all();
+    }
+}
