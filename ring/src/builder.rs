@@ -2,10 +2,12 @@
 
 use crate::chunk::Form;
 use crate::error::BuildError;
+#[cfg(target_has_atomic = "64")]
+use crate::mpsc;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::settings::Plan;
-use crate::{mpsc, spsc};
+use crate::spsc;
 
 /// Bytes of items that a chunk holds where nobody says otherwise.
 const DEFAULT_CHUNK_BYTES: usize = 1024;
@@ -260,6 +262,7 @@ impl Builder {
     /// assert_eq!(consumer.pop(), Ok('b'));
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
+    #[cfg(target_has_atomic = "64")]
     pub fn mpsc<T>(&self) -> Result<(mpsc::Producer<T>, mpsc::Consumer<T>), BuildError> {
         let kind = Kind {
             max_entries: mpsc::shared::MAX_ENTRIES,

@@ -2,12 +2,14 @@
 
 use crate::counted::Counted;
 use crate::error::ResizeError;
+#[cfg(target_has_atomic = "64")]
+use crate::mpsc;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::Ordering;
 use crate::settings::Resizable;
+use crate::spsc;
 use crate::statistics::Statistics;
-use crate::{mpsc, spsc};
 use core::fmt;
 
 /// Changes the shape of a ring, from any thread, while the producer and the consumer run.
@@ -50,6 +52,7 @@ pub struct Control<T> {
 /// The ring of a control.
 pub(crate) enum Ring<T> {
     Spsc(Counted<spsc::shared::Shared<T>>),
+    #[cfg(target_has_atomic = "64")]
     Mpsc(Counted<mpsc::shared::Shared<T>>),
 }
 
@@ -57,6 +60,7 @@ impl<T> Ring<T> {
     fn shared(&self) -> &(dyn Resizable<T> + '_) {
         match self {
             Ring::Spsc(shared) => &**shared,
+            #[cfg(target_has_atomic = "64")]
             Ring::Mpsc(shared) => &**shared,
         }
     }
@@ -66,6 +70,7 @@ impl<T> Clone for Ring<T> {
     fn clone(&self) -> Self {
         match self {
             Ring::Spsc(shared) => Ring::Spsc(Counted::clone(shared)),
+            #[cfg(target_has_atomic = "64")]
             Ring::Mpsc(shared) => Ring::Mpsc(Counted::clone(shared)),
         }
     }

@@ -1,5 +1,7 @@
 #![no_std]
 #![doc = include_str!("../README.md")]
+// What only the ring for several producers needs, which is not there.
+#![cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 
 extern crate alloc;
 #[cfg(feature = "std")]
@@ -10,6 +12,7 @@ mod chunk;
 mod control;
 mod counted;
 mod error;
+#[cfg(target_has_atomic = "64")]
 pub mod mpsc;
 mod owned;
 mod policy;

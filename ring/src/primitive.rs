@@ -16,8 +16,11 @@ pub(crate) use loom::{
 #[cfg(not(loom))]
 pub(crate) use {
     ::alloc::alloc::{alloc, dealloc},
-    core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering},
 };
+
+#[cfg(all(not(loom), target_has_atomic = "64"))]
+pub(crate) use core::sync::atomic::AtomicU64;
 
 /// Memory for one item. Whether it holds one is known only to the ring's positions.
 #[cfg(not(loom))]
@@ -188,6 +191,7 @@ pub(crate) fn load_before_write(word: &AtomicUsize, order: Ordering) -> usize {
 }
 
 /// [`load_before_write`] for a word of 64 bits.
+#[cfg(target_has_atomic = "64")]
 #[inline(always)]
 pub(crate) fn load_u64_before_write(word: &AtomicU64, order: Ordering) -> u64 {
     #[cfg(loom)]

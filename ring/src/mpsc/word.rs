@@ -33,8 +33,9 @@ pub(super) const MAX_PRODUCERS: usize = 1 << (INDEX_BITS - 2);
 pub(super) struct Seq(u64);
 
 impl Seq {
+    /// The lowest bits of `number`, or the highest numbers for the highest ones, however long a word is.
     pub(super) fn new(number: usize) -> Self {
-        Seq(number as u64 & SEQ_MASK)
+        Seq(number as isize as i64 as u64 & SEQ_MASK)
     }
 
     pub(super) fn add(self, count: usize) -> Self {
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap() {
-        let last = Seq::new(SEQ_MASK as usize);
+        let last = Seq::new(usize::MAX);
         assert_eq!(last.next(), Seq::new(0));
         assert_eq!(last.next().ahead_of(last), 1);
         assert_eq!(last.ahead_of(last.next()), -1);
