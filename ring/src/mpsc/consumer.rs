@@ -232,10 +232,11 @@ impl<T> Consumer<T> {
         let settings = &*shared.settings;
         // Relaxed: settings; the number of chunks is a matter of the moment.
         if len != settings.chunk_len.load(Ordering::Relaxed)
-            || shared.chunks() > settings.chunks.load(Ordering::Relaxed)
+            || shared.chunks_in_traffic() + shared.idle.count_own()
+                > settings.chunks.load(Ordering::Relaxed)
         {
             shared.free(first, len);
-        } else if shared.idle.count() >= settings.keep_idle {
+        } else if shared.idle.count_own() >= settings.keep_idle {
             shared.put(first, len);
         } else {
             // SAFETY: the chunk is this half's, and so are its flags: every slot is answered.

@@ -53,22 +53,27 @@ impl<T> Idle<T> {
     pub(super) fn count(&self) -> usize {
         // Relaxed: a count of the moment. In this order the later may be newer, not older.
         // Acquire: whoever moved `taken` had seen a `put` that is not behind it.
-        let taken = self.taken.load(Ordering::Acquire);
+        let taken = load_before_write(&self.taken, Ordering::Acquire);
         self.put
             .load(Ordering::Relaxed)
             .wrapping_sub(taken)
             .min(self.table.len())
     }
 
+    /// As [`count`](Self::count), for the consumer only.
+    pub(super) fn count_own(&self) -> usize {
+        // Acquire: pairs with the Release exchange in `take`; the entries before it have been read.
+        let taken = self.taken.load(Ordering::Acquire);
+        load_own(&self.put).wrapping_sub(taken)
+    }
+
     /// Keeps a chunk, or gives it back where there is no room. To be called by the consumer only, which
     /// must own the chunk.
     pub(super) fn put(&self, first: NonNull<Slot<T>>, len: usize) -> Result<(), NonNull<Slot<T>>> {
-        let put = load_own(&self.put);
-        // Acquire: pairs with the Release exchange in `take`; the entry has been read.
-        let taken = self.taken.load(Ordering::Acquire);
-        if put.wrapping_sub(taken) >= self.table.len() {
+        if self.count_own() >= self.table.len() {
             return Err(first);
         }
+        let put = load_own(&self.put);
         let entry = self.entry(put);
         // Relaxed: seen with `put`.
         entry.first.store(first.as_ptr(), Ordering::Relaxed);

@@ -282,7 +282,7 @@ impl<T> Shared<T> {
         loop {
             // Acquire: pairs with the Release stores of whoever gave chunks back: their entries are
             // seen empty below, and idle chunks are there.
-            let taken = Taken(self.taken.load(Ordering::Acquire));
+            let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
             // Acquire: pairs with the Release exchange below; opening the chunk passes on what its
             // installer did.
             let seen = load_ptr_before_write(entry, Ordering::Acquire);
@@ -314,7 +314,7 @@ impl<T> Shared<T> {
             };
             let Some(first) = found else {
                 // Another may have got what there was, for the same entry.
-                if entry.load(Ordering::Relaxed) == seen {
+                if load_ptr_before_write(entry, Ordering::Relaxed) == seen {
                     return Err(Refused::Memory);
                 }
                 continue;
@@ -346,7 +346,7 @@ impl<T> Shared<T> {
         // Relaxed: a comparison. While the entry waits for `next`, no chunk behind that is in traffic, and
         // the one before it is closed, as it was when the caller looked.
         if taken.chunks_before(next) < self.limit()
-            || self.entry(next).load(Ordering::Relaxed) != empty(next)
+            || load_ptr_before_write(self.entry(next), Ordering::Relaxed) != empty(next)
         {
             return Ok(None);
         }
@@ -356,7 +356,8 @@ impl<T> Shared<T> {
             return Err(Refused::Full);
         }
         // Acquire: pairs with the Release exchange in `install`.
-        let Entry::Chunk(chunk) = unpack(self.entry(seq).load(Ordering::Acquire)) else {
+        let entry = load_ptr_before_write(self.entry(seq), Ordering::Acquire);
+        let Entry::Chunk(chunk) = unpack(entry) else {
             return Ok(None);
         };
         // SAFETY: chunks that are not taken stay while `taken` is locked.
@@ -397,7 +398,8 @@ impl<T> Shared<T> {
     fn detach(&self, next: Seq) -> Result<bool, Refused> {
         let mut lock = self.lock().ok_or(Refused::Full)?;
         // Acquire: pairs with the Release exchange in `install`.
-        let Entry::Chunk(chunk) = unpack(self.entry(next).load(Ordering::Acquire)) else {
+        let entry = load_ptr_before_write(self.entry(next), Ordering::Acquire);
+        let Entry::Chunk(chunk) = unpack(entry) else {
             return Ok(true);
         };
         // Relaxed: not older than what the installer of the chunk just seen has looked at. Where `next` is
@@ -459,7 +461,7 @@ impl<T> Shared<T> {
     /// Whether the chunk before `next` is the only one in traffic.
     pub(super) fn is_only_chunk(&self, next: Seq) -> bool {
         // Acquire: as in `install`.
-        Taken(self.taken.load(Ordering::Acquire)).chunks_before(next) <= 1
+        Taken(load_u64_before_write(&self.taken, Ordering::Acquire)).chunks_before(next) <= 1
     }
 
     /// Closes the open chunk, if there is something in it.
@@ -471,7 +473,8 @@ impl<T> Shared<T> {
                 return;
             }
             // Relaxed: acquired with the tail. Where the tail is old the exchange in `close` fails.
-            if let Entry::Chunk(chunk) = unpack(self.entry(tail.seq()).load(Ordering::Relaxed)) {
+            let entry = load_ptr_before_write(self.entry(tail.seq()), Ordering::Relaxed);
+            if let Entry::Chunk(chunk) = unpack(entry) {
                 if tail.room() == chunk.len() || self.close(tail) {
                     return;
                 }
@@ -484,12 +487,13 @@ impl<T> Shared<T> {
     pub(super) fn claimed(&self) -> usize {
         // Relaxed: counts of the moment; nothing is accessed on the strength of them. Acquire: a tail
         // that is not older than what was taken.
-        let taken = Taken(self.taken.load(Ordering::Acquire));
-        let tail = Tail(self.tail.load(Ordering::Acquire));
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
         let mut count = 0;
         let mut seq = taken.seq();
         while tail.seq().ahead_of(seq) >= 0 {
-            if let Entry::Chunk(chunk) = unpack(self.entry(seq).load(Ordering::Relaxed)) {
+            let entry = load_ptr_before_write(self.entry(seq), Ordering::Relaxed);
+            if let Entry::Chunk(chunk) = unpack(entry) {
                 count += if seq == tail.seq() && tail.is_open() {
                     chunk.len() - tail.room().min(chunk.len())
                 } else {
@@ -504,7 +508,7 @@ impl<T> Shared<T> {
     /// Slots of chunk `seq`, which must be in traffic, that are claimed, or will never be.
     pub(super) fn claimed_of(&self, seq: Seq, len: usize) -> usize {
         // Relaxed: a count of the moment.
-        let tail = Tail(self.tail.load(Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
         match tail.seq().ahead_of(seq) {
             // Not opened yet.
             ..0 => 0,
@@ -516,8 +520,8 @@ impl<T> Shared<T> {
     /// Slots that could be claimed now.
     pub(super) fn free_slots(&self) -> usize {
         // Relaxed: counts of the moment.
-        let taken = Taken(self.taken.load(Ordering::Relaxed));
-        let tail = Tail(self.tail.load(Ordering::Relaxed));
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
         let chunks = (self.limit() - taken.chunks_before(tail.seq().next())).max(0) as usize;
         let rest = if tail.is_open() { tail.room() } else { 0 };
         rest.saturating_add(chunks.saturating_mul(self.settings.chunk_len.load(Ordering::Relaxed)))
@@ -530,12 +534,12 @@ impl<T> Shared<T> {
             * self.settings.chunks.load(Ordering::Relaxed)
     }
 
-    /// Chunks in traffic and idle ones.
-    pub(super) fn chunks(&self) -> usize {
+    /// Chunks in traffic.
+    pub(super) fn chunks_in_traffic(&self) -> usize {
         // Acquire: as in `claimed`; the installed one is not counted before the tail is there.
-        let taken = Taken(self.taken.load(Ordering::Acquire));
-        let tail = Tail(self.tail.load(Ordering::Relaxed));
-        taken.chunks_before(tail.seq().next()).max(0) as usize + self.idle.count()
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        taken.chunks_before(tail.seq().next()).max(0) as usize
     }
 
     /// Keeps the oldest chunk and the held one where they are; `None` where another thread does that
@@ -577,7 +581,7 @@ impl<T> Shared<T> {
             let seq = seen.seq();
             // Before the exchange, which says that it was still that chunk's.
             // Acquire: pairs with the Release exchange in `install`.
-            let entry = self.entry(seq).load(Ordering::Acquire);
+            let entry = load_ptr_before_write(self.entry(seq), Ordering::Acquire);
             let Entry::Chunk(chunk) = unpack(entry) else {
                 if entry == empty(seq) {
                     return None;
@@ -675,7 +679,8 @@ impl<T> Lock<'_, T> {
         let mut seq = self.taken.seq();
         while count < most {
             // Acquire: pairs with the Release exchange in `install`.
-            let Entry::Chunk(chunk) = unpack(self.shared.entry(seq).load(Ordering::Acquire)) else {
+            let entry = load_ptr_before_write(self.shared.entry(seq), Ordering::Acquire);
+            let Entry::Chunk(chunk) = unpack(entry) else {
                 break;
             };
             // The held one, or that of the round before.
@@ -728,7 +733,7 @@ impl<T> Resizable<T> for Shared<T> {
     }
 
     fn trim(&self, most: usize) {
-        while self.chunks() > most {
+        while self.chunks_in_traffic() + self.idle.count() > most {
             let Some((first, len)) = self.idle.take() else {
                 break;
             };
@@ -737,7 +742,8 @@ impl<T> Resizable<T> for Shared<T> {
     }
 
     fn chunks_in_use(&self) -> usize {
-        self.chunks().min(self.settings.max_chunks)
+        // In this order: a chunk that is given back meanwhile may count twice, but is not missed.
+        (self.chunks_in_traffic() + self.idle.count()).min(self.settings.max_chunks)
     }
 
     fn round_chunk_len(&self, chunk_len: usize) -> usize {
