@@ -573,7 +573,9 @@ impl<T> Shared<T> {
     /// Takes the oldest chunk, if there is one, for the consumer, which must have none.
     pub(super) fn take(&self) -> Option<(Seq, Chunk<T>)> {
         for _ in 0..SPINS {
-            let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+            // Acquire: pairs with the Release store of whoever has overwritten chunks. What stood in their
+            // entries is not seen any more, above all not the chunk that this one's held a round before.
+            let seen = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
             if seen.has(LOCKED) {
                 relax();
                 continue;
