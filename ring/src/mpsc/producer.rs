@@ -255,8 +255,8 @@ impl<T> Producer<T> {
         items: usize,
     ) -> Result<(usize, usize), ReserveError> {
         loop {
-            // Relaxed: a guess, which the exchange confirms.
-            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Relaxed));
+            // A guess, which the exchange confirms. Acquire: as `install` asks for.
+            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Acquire));
             if !tail.is_open() {
                 self.check_len(least)?;
                 self.prepare(items)?;

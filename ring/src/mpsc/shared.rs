@@ -226,8 +226,10 @@ impl<T> Shared<T> {
     #[inline(never)]
     pub(super) fn advance(&self) -> Result<(), Refused> {
         loop {
-            // Relaxed: a guess, which the exchanges below confirm.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+            // Acquire: pairs with the Release exchanges in `open`, of which each later tail passes on all
+            // earlier ones; the entries are not seen as they were before the chunk that is closed here.
+            // Two rounds before, the next one's would look as if it had been installed.
+            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
             if tail.is_open() {
                 return Ok(());
             }
@@ -275,8 +277,8 @@ impl<T> Shared<T> {
         false
     }
 
-    /// Makes sure that chunk `next`, which must be the one after a tail's, is in its entry, and tells its
-    /// length. `None` where that tail is old.
+    /// Makes sure that chunk `next`, which must be the one after a tail's that was acquired, is in its
+    /// entry, and tells its length. `None` where that tail is old.
     pub(super) fn install(&self, next: Seq) -> Result<Option<u32>, Refused> {
         let entry = self.entry(next);
         loop {
