@@ -7,6 +7,7 @@ use crate::control::{Control, Ring};
 use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
+use crate::policy::Policy;
 use crate::primitive::{Ordering, Slot};
 use core::fmt;
 use core::ptr::NonNull;
@@ -106,7 +107,7 @@ impl<T> Consumer<T> {
         let item = unsafe { (*self.slot(self.position)).read() };
         self.position += 1;
         if self.position == self.len {
-            self.retire();
+            self.retire(false);
         }
         Ok(item)
     }
@@ -149,7 +150,7 @@ impl<T> Consumer<T> {
     /// Looks for items at `position`; on success `limit` is beyond it.
     #[inline(never)]
     fn refill(&mut self) -> Result<(), PopError> {
-        if self.find(false) {
+        if self.find(false, false) {
             return Ok(());
         }
         // Acquire: pairs with the Release store of the last producer's drop. Every answer was stored
@@ -158,26 +159,27 @@ impl<T> Consumer<T> {
         if !self.is_closed() {
             return Err(PopError::Empty);
         }
-        if self.find(true) {
+        if self.find(true, false) {
             Ok(())
         } else {
             Err(PopError::Closed)
         }
     }
 
-    /// Goes to the next item, over slots that stay unused. Quiet: see [`Runs::quiet`].
-    fn find(&mut self, quiet: bool) -> bool {
+    /// Goes to the next item, over slots that stay unused. Quiet: see [`Runs::quiet`]; locked: see
+    /// [`Shared::take`].
+    fn find(&mut self, quiet: bool, locked: bool) -> bool {
         loop {
             if self.chunk.is_some() {
                 self.scan(quiet);
                 if self.limit != self.position {
                     return true;
                 }
-                if self.position != self.len || !self.retire() {
+                if self.position != self.len || !self.retire(locked) {
                     return false;
                 }
             }
-            let Some((seq, chunk)) = self.shared.take() else {
+            let Some((seq, chunk)) = self.shared.take(locked) else {
                 return false;
             };
             self.chunk = Some(chunk.first);
@@ -219,11 +221,11 @@ impl<T> Consumer<T> {
     /// another thread looks at it.
     #[cold]
     #[inline(never)]
-    fn retire(&mut self) -> bool {
+    fn retire(&mut self, locked: bool) -> bool {
         let Some(first) = self.chunk else {
             return true;
         };
-        if !self.shared.begin_return(self.seq) {
+        if !self.shared.begin_return(self.seq, locked) {
             return false;
         }
         self.forget_chunk();
@@ -295,7 +297,7 @@ impl<T> Consumer<T> {
         let settings = &*self.shared.settings;
         // Before anything changes, since the clone may panic.
         let pool = settings.pool.clone();
-        if !self.shared.begin_return(self.seq) {
+        if !self.shared.begin_return(self.seq, false) {
             return Err(TakeError::Open);
         }
         let mut end = self.limit;
@@ -367,7 +369,7 @@ impl<T> Consumer<T> {
         // So that what is not answered was claimed.
         self.shared.seal();
         let mut skipped = 0;
-        while !self.find(false) {
+        while !self.find(false, false) {
             if self.chunk.is_none() || self.position >= self.shared.claimed_of(self.seq, self.len) {
                 break;
             }
@@ -407,27 +409,91 @@ impl<T> Consumer<T> {
     /// Items that are ready, counted up to `most`.
     pub(super) fn count_ready(&self, most: usize) -> usize {
         let quiet = self.is_closed();
-        let mut count = 0;
-        if self.chunk.is_some() {
-            count = self.limit - self.position;
-            if count >= most {
-                return most;
+        let (mut count, complete) = self.count_held(most, quiet);
+        if complete {
+            if let Some(lock) = self.shared.lock() {
+                count += lock.count_ready(most - count, quiet);
             }
-            // SAFETY: the held chunk stays until this half gives it back; quiet when the producers are
-            // gone.
-            let (more, complete) = unsafe {
-                self.runs(quiet)
-                    .count_items(self.limit, most.saturating_sub(count))
-            };
-            count += more;
-            if !complete {
-                return count.min(most);
-            }
-        }
-        if let Some(lock) = self.shared.lock() {
-            count += lock.count_ready(most - count, quiet);
         }
         count.min(most)
+    }
+
+    /// The same of the held chunk alone, and whether the count goes on behind it.
+    fn count_held(&self, most: usize, quiet: bool) -> (usize, bool) {
+        if self.chunk.is_none() {
+            return (0, most != 0);
+        }
+        let count = self.limit - self.position;
+        if count >= most {
+            return (most, false);
+        }
+        // SAFETY: the held chunk stays until this half gives it back; quiet when the producers are
+        // gone.
+        let (more, complete) = unsafe { self.runs(quiet).count_items(self.limit, most - count) };
+        ((count + more).min(most), complete)
+    }
+
+    /// Items that will be there until they are taken, whoever overwrites meanwhile.
+    pub(super) fn count_kept(&self) -> usize {
+        if self.shared.settings.policy() == Policy::Overwrite {
+            self.count_held(usize::MAX, self.is_closed()).0
+        } else {
+            self.len()
+        }
+    }
+
+    /// Fills all of `out`, or tells how many items there are, which are too few.
+    #[cfg(not(loom))]
+    pub(super) fn pop_whole(&mut self, out: &mut [T]) -> Result<(), usize>
+    where
+        T: Copy,
+    {
+        let quiet = self.is_closed();
+        let (held, complete) = self.count_held(out.len(), quiet);
+        if held == out.len() {
+            self.pop_there(out, quiet, false);
+            return Ok(());
+        }
+        if !complete {
+            return Err(held);
+        }
+        // Others may overwrite what was counted behind the held chunk, so they are kept away until it was
+        // taken.
+        let shared = Counted::clone(&self.shared);
+        let lock = shared.lock().ok_or(held)?;
+        let there = held + lock.count_ready(out.len() - held, quiet);
+        if there < out.len() {
+            return Err(there);
+        }
+        self.pop_there(out, quiet, true);
+        drop(lock);
+        Ok(())
+    }
+
+    /// Fills `out` with items, of which there must be enough.
+    #[cfg(not(loom))]
+    fn pop_there(&mut self, out: &mut [T], quiet: bool, locked: bool)
+    where
+        T: Copy,
+    {
+        let mut rest = out;
+        while !rest.is_empty() {
+            let found = self.find(quiet, locked);
+            assert!(found, "items that were counted can be taken");
+            let count = rest.len().min(self.limit - self.position);
+            let (now, later) = rest.split_at_mut(count);
+            // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
+            // 1), and these count as moved once the position has passed them.
+            unsafe {
+                let first = self.slot(self.position).cast::<T>();
+                now.as_mut_ptr().copy_from_nonoverlapping(first, count);
+            }
+            self.position += count;
+            if self.position == self.len {
+                self.retire(locked);
+            }
+            rest = later;
+        }
     }
 
     /// Whether there is nothing to take now.
@@ -597,7 +663,7 @@ impl<T> ReadSlice<'_, T> {
         // and nobody else gets the chunk before `retire`.
         unsafe { Slot::drop_range(first, count) };
         if consumer.position == consumer.len {
-            consumer.retire();
+            consumer.retire(false);
         }
     }
 

@@ -150,16 +150,10 @@ impl<T: Copy> Consumer<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn pop_whole_slice(&mut self, out: &mut [T]) -> Result<(), TooFewItems> {
-        let there = self.count_ready(out.len());
-        if there < out.len() {
-            return Err(TooFewItems {
-                requested: out.len(),
-                there,
-            });
-        }
-        let taken = self.pop_partial_slice(out);
-        debug_assert_eq!(taken, out.len(), "items that are there can be taken");
-        Ok(())
+        self.pop_whole(out).map_err(|there| TooFewItems {
+            requested: out.len(),
+            there,
+        })
     }
 }
 
@@ -186,8 +180,8 @@ impl<T> Iterator for TryIter<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // More may come while it runs.
-        (self.consumer.len(), None)
+        // More may come while it runs, and others be overwritten.
+        (self.consumer.count_kept(), None)
     }
 }
 

@@ -572,13 +572,15 @@ impl<T> Shared<T> {
         None
     }
 
-    /// Takes the oldest chunk, if there is one, for the consumer, which must have none.
-    pub(super) fn take(&self) -> Option<(Seq, Chunk<T>)> {
+    /// Takes the oldest chunk, if there is one, for the consumer, which must have none. `locked` where the
+    /// consumer itself has locked.
+    pub(super) fn take(&self, locked: bool) -> Option<(Seq, Chunk<T>)> {
+        let state = if locked { HELD | LOCKED } else { HELD };
         for _ in 0..SPINS {
             // Acquire: pairs with the Release store of whoever has overwritten chunks. What stood in their
             // entries is not seen any more, above all not the chunk that this one's held a round before.
             let seen = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
-            if seen.has(LOCKED) {
+            if seen.has(LOCKED) && !locked {
                 relax();
                 continue;
             }
@@ -595,7 +597,7 @@ impl<T> Shared<T> {
             // Relaxed: what is to be seen comes with the entry and with the flags.
             let taken = self.taken.compare_exchange(
                 seen.0,
-                Taken::new(seq.next(), HELD).0,
+                Taken::new(seq.next(), state).0,
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             );
@@ -607,11 +609,11 @@ impl<T> Shared<T> {
     }
 
     /// Begins to give the consumer's chunk back, whose sequence number is `seq`: from here on nobody
-    /// looks at it. Not where somebody does so for long.
-    pub(super) fn begin_return(&self, seq: Seq) -> bool {
+    /// looks at it. Not where somebody does so for long. `locked` where the consumer itself has locked.
+    pub(super) fn begin_return(&self, seq: Seq, locked: bool) -> bool {
         for _ in 0..SPINS {
             let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
-            if !seen.has(LOCKED) {
+            if !seen.has(LOCKED) || locked {
                 // Acquire: pairs with the Release store of whoever had the lock: it has done with the
                 // chunk's flags.
                 let busy = self.taken.compare_exchange_weak(
