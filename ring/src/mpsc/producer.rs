@@ -199,7 +199,8 @@ impl<T> Producer<T> {
     /// reservation takes nothing away from what is in the ring. It leaves the rest of the current
     /// chunk usable for shorter ones, unless it was refused as [`Full`](ReserveError::Full) and that
     /// chunk is the only one that the consumer has not given back, as it is in a ring of one chunk:
-    /// then it must be closed, or the consumer could never give it back.
+    /// then it must be closed, or the consumer could never give it back. So it is where it is the next
+    /// to be [overwritten](crate::Policy::Overwrite).
     ///
     /// # Examples
     ///
@@ -311,9 +312,14 @@ impl<T> Producer<T> {
             // The tail is old.
             Ok(None) => Ok(()),
             Err(why) => {
-                if self.shared.is_only_chunk(next) && !self.is_closed() {
+                if !self.is_closed() {
+                    if matches!(why, Refused::Full) && self.shared.is_overwritten_next(next) {
+                        // Then it makes room itself, or the reservation is refused at the next look.
+                        self.shared.close(tail);
+                        return Ok(());
+                    }
                     // Nobody else can do that for a consumer that waits for the chunk's end.
-                    if !self.shared.close(tail) {
+                    if self.shared.is_only_chunk(next) && !self.shared.close(tail) {
                         return Ok(());
                     }
                 }

@@ -309,8 +309,13 @@ impl<T> Shared<T> {
                 self.obtain(len)
             } else if self.settings.policy() != Policy::Overwrite {
                 return Err(Refused::Full);
-            } else if let Some(evicted) = self.evict(next)? {
-                self.empty_out(evicted, len)
+            } else if let Some((evicted, makes_room)) = self.evict(next)? {
+                if !makes_room {
+                    // The ring was made smaller.
+                    self.overwritten(&evicted).drop_all();
+                    continue;
+                }
+                self.empty_out(&evicted, len)
             } else {
                 continue;
             };
@@ -337,12 +342,12 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Takes the oldest chunk out of the ring, whose limit it has reached before chunk `next`. `None` where
-    /// that is no longer so.
+    /// Takes the oldest chunk out of the ring, whose limit it has reached before chunk `next`, and tells
+    /// whether there is room for that one then. `None` where it is no longer so.
     ///
     /// The producer whose claim closed the chunk before `next` may not have answered it yet, nor any other
     /// that was slower; what is not answered is not overwritten.
-    fn evict(&self, next: Seq) -> Result<Option<Chunk<T>>, Refused> {
+    fn evict(&self, next: Seq) -> Result<Option<(Chunk<T>, bool)>, Refused> {
         let mut lock = self.lock().ok_or(Refused::Full)?;
         let taken = lock.taken;
         // Relaxed: a comparison. While the entry waits for `next`, no chunk behind that is in traffic, and
@@ -353,8 +358,9 @@ impl<T> Shared<T> {
             return Ok(None);
         }
         let seq = taken.seq();
-        if next.ahead_of(seq) <= 0 {
-            // The only chunk is the consumer's.
+        let oldest = next.ahead_of(seq);
+        if oldest <= 0 || taken.chunks_before(next) - oldest >= self.limit() {
+            // There is only room for the consumer's chunk: to overwrite the others would make none.
             return Err(Refused::Full);
         }
         // Acquire: pairs with the Release exchange in `install`.
@@ -369,19 +375,25 @@ impl<T> Shared<T> {
         // Relaxed: seen with `taken`.
         self.entry(seq).store(self.emptied(seq), Ordering::Relaxed);
         lock.pass_oldest = true;
-        Ok(Some(chunk))
+        let makes_room = taken.chunks_before(next) <= self.limit();
+        Ok(Some((chunk, makes_room)))
     }
 
-    /// Drops the items of an evicted chunk, and makes one of `len` slots of it.
-    fn empty_out(&self, chunk: Chunk<T>, len: usize) -> Option<NonNull<Slot<T>>> {
-        let mut items = Items {
+    /// The items of an evicted chunk, and its memory.
+    fn overwritten(&self, chunk: &Chunk<T>) -> Items<'_, T> {
+        Items {
             shared: self,
             first: chunk.first,
-            runs: self.runs(&chunk, false),
+            runs: self.runs(chunk, false),
             at: 0,
             free: true,
             overwritten: true,
-        };
+        }
+    }
+
+    /// Drops the items of an evicted chunk, and makes one of `len` slots of it.
+    fn empty_out(&self, chunk: &Chunk<T>, len: usize) -> Option<NonNull<Slot<T>>> {
+        let mut items = self.overwritten(chunk);
         items.drop_all();
         if chunk.len() != len {
             drop(items);
@@ -464,6 +476,13 @@ impl<T> Shared<T> {
     pub(super) fn is_only_chunk(&self, next: Seq) -> bool {
         // Acquire: as in `install`.
         Taken(load_u64_before_write(&self.taken, Ordering::Acquire)).chunks_before(next) <= 1
+    }
+
+    /// Whether the chunk before `next` is the one to be overwritten once it is closed.
+    pub(super) fn is_overwritten_next(&self, next: Seq) -> bool {
+        // Acquire: as in `install`.
+        self.settings.policy() == Policy::Overwrite
+            && Taken(self.taken.load(Ordering::Acquire)).seq().next() == next
     }
 
     /// Closes the open chunk, if there is something in it.
