@@ -492,7 +492,10 @@ impl<T> Shared<T> {
     pub(super) fn is_overwritten_next(&self, next: Seq) -> bool {
         // Acquire: as in `install`.
         self.settings.policy() == Policy::Overwrite
-            && Taken(self.taken.load(Ordering::Acquire)).seq().next() == next
+            && Taken(load_u64_before_write(&self.taken, Ordering::Acquire))
+                .seq()
+                .next()
+                == next
     }
 
     /// Closes the open chunk, if there is something in it.
