@@ -8,6 +8,8 @@ use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::Ordering;
 use crate::settings::Resizable;
+#[cfg(feature = "std")]
+use crate::settings::Settings;
 use crate::spsc;
 use crate::statistics::Statistics;
 use core::fmt;
@@ -62,6 +64,17 @@ impl<T> Ring<T> {
             Ring::Spsc(shared) => &**shared,
             #[cfg(target_has_atomic = "64")]
             Ring::Mpsc(shared) => &**shared,
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<T> Ring<T> {
+    /// As by [`shared`](Self::shared), but for the call through a table: this is asked for each item.
+    #[inline]
+    fn settings(&self) -> &Settings<T> {
+        match self {
+            Ring::Spsc(shared) => &shared.settings,
         }
     }
 }
@@ -187,6 +200,8 @@ impl<T> Control<T> {
             self.shared().trim(chunks);
             self.shared().settings().pool.trim();
         }
+        // Also where it is smaller: whoever waits may wait for too much by now.
+        self.shared().settings().pool.room_came();
     }
 
     fn store_chunk_len(&self, chunk_len: usize) {
@@ -200,6 +215,7 @@ impl<T> Control<T> {
         if chunk_len != before {
             self.trim();
         }
+        self.shared().settings().pool.room_came();
     }
 
     /// Chunks that the ring may have, as set.
@@ -366,6 +382,27 @@ impl<T> Control<T> {
     /// ```
     pub fn pool(&self) -> &Pool {
         &self.shared().settings().pool
+    }
+}
+
+#[cfg(feature = "std")]
+impl<T> Control<T> {
+    #[inline]
+    pub(crate) fn settings(&self) -> &Settings<T> {
+        self.ring.settings()
+    }
+
+    /// Whether both are for the same ring.
+    pub(crate) fn is_of_the_same_ring(&self, other: &Self) -> bool {
+        core::ptr::eq(self.settings(), other.settings())
+    }
+
+    /// Consumers that wait for this ring's items, and producers that wait for a chunk of its pool, so
+    /// that tests see whether one stays behind.
+    #[doc(hidden)]
+    pub fn waiting(&self) -> (usize, usize) {
+        let settings = self.settings();
+        (settings.items.waiting(), settings.pool.room().waiting())
     }
 }
 

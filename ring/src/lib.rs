@@ -12,6 +12,8 @@ mod chunk;
 mod control;
 mod counted;
 mod error;
+#[cfg(feature = "std")]
+mod event;
 #[cfg(target_has_atomic = "64")]
 pub mod mpsc;
 mod owned;
@@ -21,6 +23,8 @@ mod primitive;
 mod settings;
 pub mod spsc;
 mod statistics;
+#[cfg(feature = "std")]
+pub mod wait;
 
 pub use builder::Builder;
 pub use control::Control;

@@ -13,6 +13,8 @@
 
 use crate::counted::Counted;
 use crate::error::BuildError;
+#[cfg(feature = "std")]
+use crate::event::Event;
 use crate::primitive::{
     AtomicPtr, AtomicUsize, Handover, Ordering, alloc, dealloc, load_before_write,
     load_ptr_before_write,
@@ -110,6 +112,10 @@ struct Inner {
     budget: AtomicUsize,
     bag: [AtomicPtr<Block>; BAG],
     source: Option<Box<dyn Source>>,
+    /// What the producers of all rings of the pool wait for: a chunk, whether it is the ring that may
+    /// have one more or the pool.
+    #[cfg(feature = "std")]
+    room: Event,
 }
 
 /// What a block of memory begins with.
@@ -168,6 +174,8 @@ impl Pool {
             budget: AtomicUsize::new(budget),
             bag: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             source,
+            #[cfg(feature = "std")]
+            room: Event::new(),
         };
         Counted::new(inner).map(Pool).ok_or(BuildError::OutOfMemory)
     }
@@ -208,6 +216,7 @@ impl Pool {
         if self.used() > bytes {
             self.trim();
         }
+        self.room_came();
     }
 
     /// Frees the idle chunks that the pool keeps.
@@ -288,6 +297,7 @@ impl Pool {
                     if self.used() > self.0.budget.fetch_add(0, Ordering::AcqRel) {
                         self.trim();
                     }
+                    self.room_came();
                     return;
                 }
             }
@@ -306,6 +316,19 @@ impl Pool {
         // SAFETY: as above; `get` had it from the same source.
         unsafe { self.0.free(block) };
         self.0.used.fetch_sub(size, Ordering::Relaxed);
+        self.room_came();
+    }
+
+    /// Wakes the producers that wait for a chunk. To be called after whatever may let them have one.
+    pub(crate) fn room_came(&self) {
+        #[cfg(feature = "std")]
+        self.0.room.notify();
+    }
+
+    /// What those producers wait for.
+    #[cfg(feature = "std")]
+    pub(crate) fn room(&self) -> &Event {
+        &self.0.room
     }
 }
 

@@ -13,6 +13,15 @@ pub(crate) use loom::{
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering},
 };
 
+#[cfg(all(loom, feature = "std"))]
+pub(crate) use loom::sync::{Mutex, MutexGuard, atomic::fence};
+
+#[cfg(all(not(loom), feature = "std"))]
+pub(crate) use {
+    core::sync::atomic::fence,
+    std::sync::{Mutex, MutexGuard},
+};
+
 #[cfg(not(loom))]
 pub(crate) use {
     ::alloc::alloc::{alloc, dealloc},
@@ -252,5 +261,110 @@ impl Handover {
     pub(crate) fn touch_shared(&self) {
         #[cfg(loom)]
         self.0.with(|_| ());
+    }
+}
+
+/// What the calling thread sleeps on.
+///
+/// The language's is the thread's own token, so nothing is allocated. Somebody else may use that, too:
+/// whoever sleeps must expect to be woken for no reason. loom's `park` loses its token to locks, hence
+/// its `Notify`, which wakes for no reason now and then as well.
+#[cfg(feature = "std")]
+pub(crate) struct Parker(#[cfg(loom)] std::sync::Arc<loom::sync::Notify>);
+
+/// Wakes the thread of a [`Parker`].
+#[cfg(feature = "std")]
+pub(crate) struct Unparker(
+    #[cfg(loom)] std::sync::Arc<loom::sync::Notify>,
+    #[cfg(not(loom))] std::thread::Thread,
+);
+
+#[cfg(feature = "std")]
+impl Parker {
+    pub(crate) fn new() -> Self {
+        Parker(
+            #[cfg(loom)]
+            std::sync::Arc::new(loom::sync::Notify::new()),
+        )
+    }
+
+    pub(crate) fn unparker(&self) -> Unparker {
+        #[cfg(loom)]
+        return Unparker(std::sync::Arc::clone(&self.0));
+        #[cfg(not(loom))]
+        Unparker(std::thread::current())
+    }
+
+    /// Sleeps until woken, at the longest until `deadline` or for `nap`. `false`, without sleeping,
+    /// where the deadline has passed.
+    ///
+    /// loom knows no time: there, every deadline has passed, and naps have no end.
+    pub(crate) fn park(
+        &self,
+        deadline: Option<std::time::Instant>,
+        nap: Option<core::time::Duration>,
+    ) -> bool {
+        #[cfg(loom)]
+        {
+            let _ = nap;
+            if deadline.is_none() {
+                self.0.wait();
+            }
+            deadline.is_none()
+        }
+        #[cfg(not(loom))]
+        {
+            let left = deadline.map(|at| at.saturating_duration_since(std::time::Instant::now()));
+            if left == Some(core::time::Duration::ZERO) {
+                return false;
+            }
+            match left.into_iter().chain(nap).min() {
+                Some(limit) => std::thread::park_timeout(limit),
+                None => std::thread::park(),
+            }
+            true
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Unparker {
+    pub(crate) fn unpark(self) {
+        #[cfg(loom)]
+        self.0.notify();
+        #[cfg(not(loom))]
+        self.0.unpark();
+    }
+}
+
+/// Under loom, whether anybody has ever been able to wait for an event. Otherwise always so.
+///
+/// A look for those who wait comes with a fence, and a fence orders more than the ring itself does:
+/// it would hide what a model of the ring alone is to find, and what a build without `std` lacks. So
+/// models of rings that nobody waits on are spared it. (An atomic of the language's, since this is
+/// set before the model's threads start.)
+#[cfg(feature = "std")]
+pub(crate) struct Armed(#[cfg(loom)] core::sync::atomic::AtomicBool);
+
+#[cfg(feature = "std")]
+impl Armed {
+    pub(crate) fn new() -> Self {
+        Armed(
+            #[cfg(loom)]
+            core::sync::atomic::AtomicBool::new(false),
+        )
+    }
+
+    pub(crate) fn arm(&self) {
+        #[cfg(loom)]
+        self.0.store(true, core::sync::atomic::Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_armed(&self) -> bool {
+        #[cfg(loom)]
+        return self.0.load(core::sync::atomic::Ordering::Relaxed);
+        #[cfg(not(loom))]
+        true
     }
 }

@@ -2,6 +2,8 @@
 //! the halves' ends.
 
 use crate::chunk::Form;
+#[cfg(feature = "std")]
+use crate::event::Event;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
@@ -33,6 +35,9 @@ pub(crate) struct Settings<T> {
     /// The consumer would like the current chunk to be sealed.
     pub(crate) seal_wanted: AtomicBool,
     pub(crate) losses: Losses,
+    /// What a consumer waits for: items, or the producer's end.
+    #[cfg(feature = "std")]
+    pub(crate) items: Event,
 }
 
 /// A ring's shape, checked but for the memory that it needs.
@@ -80,6 +85,8 @@ impl<T> Settings<T> {
             half_gone: AtomicBool::new(false),
             seal_wanted: AtomicBool::new(false),
             losses: Losses::new(),
+            #[cfg(feature = "std")]
+            items: Event::new(),
         }
     }
 

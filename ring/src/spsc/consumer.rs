@@ -472,6 +472,13 @@ impl<T> Consumer<T> {
         shared.producer.tail.load(Ordering::Relaxed) == end
     }
 
+    /// Sequence number of the oldest chunk that has not been given back.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn given_back(&self) -> usize {
+        self.seq.wrapping_sub(usize::from(self.in_chunk))
+    }
+
     /// The most items that the ring can hold: chunks times chunk length, both as set now. A ring that
     /// [grows](crate::Policy::Grow) can hold more for a while.
     ///
@@ -609,6 +616,23 @@ impl<T> ReadSlice<'_, T> {
         if consumer.position == consumer.end {
             consumer.retire();
         }
+    }
+
+    /// How many there are.
+    #[cfg(feature = "std")]
+    pub(crate) fn ready(&self) -> usize {
+        self.consumer.limit.wrapping_sub(self.consumer.position)
+    }
+
+    /// As [`release`](Self::release); says whether a chunk was given back.
+    #[cfg(feature = "std")]
+    pub(crate) fn release_and_tell(self, count: usize) -> bool {
+        let before = self.consumer.given_back();
+        ReadSlice {
+            consumer: &mut *self.consumer,
+        }
+        .release(count);
+        self.consumer.given_back() != before
     }
 
     /// Takes all of these items out and drops them; otherwise as [`release`](Self::release).

@@ -481,6 +481,21 @@ impl<T> Producer<T> {
         self.end.wrapping_sub(self.position())
     }
 
+    /// Sequence number of the chunk to be begun next: another one where a chunk was ended since.
+    #[cfg(feature = "std")]
+    pub(crate) fn begun(&self) -> usize {
+        self.seq
+    }
+
+    /// Whether the ring may have one more chunk in traffic, so that it is for want of memory where it
+    /// was refused one.
+    #[cfg(feature = "std")]
+    pub(crate) fn may_begin(&self) -> bool {
+        // Relaxed: whoever asks has looked just before, and will look again.
+        let head = self.shared.consumer.head.load(Ordering::Relaxed);
+        self.seq.wrapping_sub(head) < self.shared.settings.most_chunks()
+    }
+
     /// The most items that the ring can hold: chunks times chunk length, both as set now. A ring that
     /// [grows](crate::Policy::Grow) can hold more for a while.
     ///
@@ -603,6 +618,12 @@ impl<T> Grant<'_, T> {
     /// ```
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// As of its producer.
+    #[cfg(feature = "std")]
+    pub(crate) fn begun(&self) -> usize {
+        self.producer.begun()
     }
 
     /// Whether no slot was reserved.
