@@ -9,8 +9,9 @@ use loom::sync::Notify;
 use loom::thread;
 use loom_tests::{Tracked, model};
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -420,11 +421,14 @@ fn a_future_that_is_dropped_is_gone() {
     model("a_future_that_is_dropped_is_gone", 17, || {
         let (mut producer, mut consumer) = ring(&Builder::new(1, 1).max_chunks(1), 0);
         let control = producer.control();
+        let its_control = control.clone();
         let receiver = thread::spawn(move || {
             let task = Waker::from(Task::new());
             let mut future = Box::pin(consumer.pop_async());
             let polled = future.as_mut().poll(&mut Context::from_waker(&task));
             drop(future);
+            // Before the other half wakes it, which would take it out as well.
+            assert_eq!(its_control.waiting(), (0, 0), "a waiter stays behind");
             (consumer, polled.is_ready())
         });
         producer.push(Tracked::new(0)).unwrap();
@@ -460,6 +464,49 @@ fn a_future_that_is_dropped_takes_no_wake_up_with_it() {
             sender.join().unwrap();
         },
     );
+}
+
+#[test]
+fn a_push_that_is_dropped_is_gone() {
+    model("a_push_that_is_dropped_is_gone", 22, || {
+        let (mut producer, mut consumer) = ring(&Builder::new(1, 1).max_chunks(1), 1);
+        let control = producer.control();
+        let its_control = control.clone();
+        let sender = thread::spawn(move || {
+            let task = Waker::from(Task::new());
+            let mut future = Box::pin(producer.push_async(Tracked::new(1)));
+            let polled = future.as_mut().poll(&mut Context::from_waker(&task));
+            drop(future);
+            // Before the other half wakes it, which would take it out as well.
+            assert_eq!(its_control.waiting(), (0, 0), "a waiter stays behind");
+            (producer, polled.is_ready())
+        });
+        assert_eq!(consumer.pop().unwrap().value(), 0);
+        let (producer, pushed) = sender.join().unwrap();
+        assert_eq!(control.waiting(), (0, 0), "a waiter stays behind");
+        drop(producer);
+        assert_eq!(consumer.pop_wait().is_ok(), pushed);
+    });
+}
+
+#[test]
+fn a_half_that_is_dropped_is_gone() {
+    model("a_half_that_is_dropped_is_gone", 26, || {
+        let (mut producer, mut consumer) = ring(&Builder::new(1, 1).max_chunks(1), 0);
+        let control = producer.control();
+        let receiver = thread::spawn(move || {
+            let task = Waker::from(Task::new());
+            // Forgotten, so that its end takes nothing back.
+            let mut future = ManuallyDrop::new(consumer.pop_async());
+            let polled = Pin::new(&mut *future).poll(&mut Context::from_waker(&task));
+            drop(consumer);
+            polled.is_ready()
+        });
+        let pushed = producer.push(Tracked::new(0)).is_ok();
+        let taken = receiver.join().unwrap();
+        assert!(pushed || !taken);
+        assert_eq!(control.waiting(), (0, 0), "a waiter stays behind");
+    });
 }
 
 #[test]

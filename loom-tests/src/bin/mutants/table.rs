@@ -14,6 +14,11 @@ const SETTINGS: &str = "ring/src/settings.rs";
 const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
+const EVENT: &str = "ring/src/event.rs";
+const WAIT_LINK: &str = "ring/src/wait/link.rs";
+const WAIT_PRODUCER: &str = "ring/src/wait/producer.rs";
+const WAIT_CONSUMER: &str = "ring/src/wait/consumer.rs";
+const WAIT_TASK: &str = "ring/src/wait/task.rs";
 
 /// In the order of the sources, so that a missing one shows.
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -2640,5 +2645,486 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledByPlain(&["pool::no_block_is_kept_beyond_a_smaller_budget"]),
         why: "neither of the two who put a block in and change the budget sees the other",
+    },
+    Mutant {
+        name: "notify_does_not_fence",
+        file: EVENT,
+        find: "        fence(Ordering::SeqCst);
+        // Relaxed: ordered by the fence.",
+        nth: None,
+        replace: "        // Relaxed: ordered by the fence.",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "neither of the two who wait and who let it come sees the other",
+    },
+    Mutant {
+        name: "notify_fence_weaker",
+        file: EVENT,
+        find: "        fence(Ordering::SeqCst);
+        // Relaxed: ordered by the fence.",
+        nth: None,
+        replace: "        fence(Ordering::AcqRel);
+        // Relaxed: ordered by the fence.",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "register_does_not_fence",
+        file: EVENT,
+        find: "        fence(Ordering::SeqCst);
+        registered
+",
+        nth: None,
+        replace: "        registered
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "register_fence_weaker",
+        file: EVENT,
+        find: "        fence(Ordering::SeqCst);
+        registered
+",
+        nth: None,
+        replace: "        fence(Ordering::AcqRel);
+        registered
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "a_single_waiter_is_not_seen",
+        file: EVENT,
+        find: "self.waiting.load(Ordering::Relaxed) != 0",
+        nth: None,
+        replace: "self.waiting.load(Ordering::Relaxed) > 1",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "wake_up_without_a_lock",
+        file: EVENT,
+        find: "        let end = self.lock().next;
+",
+        nth: None,
+        replace: "        let end = 1;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::both_sleep_by_turns"]),
+        why: "only the first who ever waited is woken",
+    },
+    Mutant {
+        name: "waker_not_replaced",
+        file: EVENT,
+        find: "before = Some(core::mem::replace(&mut queue.waiters[place].wakes, wakes));",
+        nth: None,
+        replace: "{ let _ = place; before = Some(wakes); }",
+        bound: 2,
+        fate: KilledBy(&["wake::the_last_task_to_poll_is_woken"]),
+        why: "a task is woken that waits no more, and the one that does is not",
+    },
+    Mutant {
+        name: "waiter_not_told",
+        file: EVENT,
+        find: "            self.tell(&queue);
+            true
+",
+        nth: None,
+        replace: "            true
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "waiter_stays",
+        file: EVENT,
+        find: "place.and_then(|place| queue.waiters.remove(place))",
+        nth: None,
+        replace: "place.and_then(|_| None::<Waiter>)",
+        bound: 2,
+        fate: KilledBy(&["wake::a_producer_that_gave_up_is_gone"]),
+        why: "whoever has given up is still woken, wherever that leads",
+    },
+    Mutant {
+        name: "last_waiter_not_woken",
+        file: EVENT,
+        find: "first.ticket < end",
+        nth: None,
+        replace: "first.ticket + 1 < end",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "first_waiter_woken_only",
+        file: EVENT,
+        find: "            if !more {
+                return;
+            }
+",
+        nth: None,
+        replace: "            let _ = more;
+            return;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::two_producers_are_both_woken"]),
+        why: "of two who wait one is not woken",
+    },
+    Mutant {
+        name: "waker_dropped_not_woken",
+        file: EVENT,
+        find: "                waiter.wakes.wake();
+",
+        nth: None,
+        replace: "                drop((waiter, Wakes::wake));
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "waiters_lost_where_a_wake_panics",
+        file: EVENT,
+        find: "        // Reached only when waking one has panicked: go on with the others.
+        self.wake();
+",
+        nth: None,
+        replace: "        let _ = Self::wake;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_wake_that_panics_loses_no_other"]),
+        why: "those behind a waker that panics are not woken",
+    },
+    Mutant {
+        name: "thread_looks_before_it_registers",
+        file: WAIT_LINK,
+        find: "            let registered = waiting.0.register(Wakes::Thread(parker.unparker()));
+            let unannounced = match look(waiting.0) {
+",
+        nth: None,
+        replace: "            let looked = look(waiting.0);
+            let registered = waiting.0.register(Wakes::Thread(parker.unparker()));
+            let unannounced = match looked {
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "what comes between the look and the registration wakes nobody",
+    },
+    Mutant {
+        name: "own_side_told",
+        file: WAIT_LINK,
+        find: "self.side.other().waits_for(&self.control).notify();",
+        nth: None,
+        replace: "self.side.waits_for(&self.control).notify(); let _ = Side::other;",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "waiter_stays_after_its_half",
+        file: WAIT_LINK,
+        find: "        self.cancel();
+        self.tell();
+",
+        nth: None,
+        replace: "        self.tell();
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_half_that_is_dropped_is_gone"]),
+        why: "a half that is gone is still woken",
+    },
+    Mutant {
+        name: "end_not_told",
+        file: WAIT_LINK,
+        find: "        self.cancel();
+        self.tell();
+",
+        nth: None,
+        replace: "        self.cancel();
+",
+        bound: 2,
+        fate: KilledBy(&["wake::the_producers_end_wakes_the_consumer"]),
+        why: "the end of the other half is slept through",
+    },
+    Mutant {
+        name: "waiter_stays_after_its_wait",
+        file: WAIT_LINK,
+        find: "        self.0.cancel();
+",
+        nth: None,
+        replace: "        let _ = &self.0;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_producer_that_gave_up_is_gone"]),
+        why: "whoever has given up is still woken",
+    },
+    Mutant {
+        name: "push_not_told",
+        file: WAIT_PRODUCER,
+        find: "        self.half.push(item)?;
+        link.tell();
+",
+        nth: None,
+        replace: "        self.half.push(item)?;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "push_told_before",
+        file: WAIT_PRODUCER,
+        find: "        self.half.push(item)?;
+        link.tell();
+",
+        nth: None,
+        replace: "        link.tell();
+        self.half.push(item)?;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
+        why: "the consumer looks too early, and sleeps on",
+    },
+    Mutant {
+        name: "left_chunk_not_told",
+        file: WAIT_PRODUCER,
+        find: "Ok(grant) => grant.begun() != before,",
+        nth: None,
+        replace: "Ok(grant) => grant.begun() != before && false,",
+        bound: 2,
+        fate: KilledBy(&["wake::a_chunk_that_was_left_wakes_the_consumer"]),
+        why: "a chunk that is complete is not taken out",
+    },
+    Mutant {
+        name: "refused_reservation_not_told",
+        file: WAIT_PRODUCER,
+        find: "Err(refused) => refused.is_full(),",
+        nth: None,
+        replace: "Err(refused) => refused.is_full() && false,",
+        bound: 2,
+        fate: KilledBy(&["wake::a_chunk_ended_for_a_reservation_comes_back"]),
+        why: "the consumer sleeps on the only chunk, and the producer waits for it",
+    },
+    Mutant {
+        name: "seal_not_told",
+        file: WAIT_PRODUCER,
+        find: "        self.inlet.half.seal();
+        self.link.tell();
+",
+        nth: None,
+        replace: "        self.inlet.half.seal();
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_sealed_chunk_wakes_the_consumer"]),
+        why: "a chunk that is complete is not taken out",
+    },
+    Mutant {
+        name: "seal_on_request_not_told",
+        file: WAIT_PRODUCER,
+        find: "        if sealed {
+            self.link.tell();
+        }
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["wake::a_chunk_sealed_on_request_wakes_the_consumer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "commit_not_told",
+        file: WAIT_PRODUCER,
+        find: "        let _told = Told(self.link);
+",
+        nth: None,
+        replace: "        let _not_told = core::mem::ManuallyDrop::new(Told(self.link));
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_commit_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "whole_commit_not_told",
+        file: WAIT_PRODUCER,
+        find: "        self.grant.commit_all();
+        self.link.tell();
+",
+        nth: None,
+        replace: "        self.grant.commit_all();
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_whole_commit_wakes_the_consumer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "producers_end_told_before",
+        file: WAIT_PRODUCER,
+        find: "    pub(super) inlet: Inlet<P>,
+    pub(super) link: Link<P::Item>,
+",
+        nth: None,
+        replace: "    pub(super) link: Link<P::Item>,
+    pub(super) inlet: Inlet<P>,
+",
+        bound: 2,
+        fate: KilledBy(&["wake::the_producers_end_wakes_the_consumer"]),
+        why: "the other half looks too early, and sleeps on",
+    },
+    Mutant {
+        name: "consumers_end_told_before",
+        file: WAIT_CONSUMER,
+        find: "    pub(super) half: C,
+    pub(super) link: Link<C::Item>,
+",
+        nth: None,
+        replace: "    pub(super) link: Link<C::Item>,
+    pub(super) half: C,
+",
+        bound: 2,
+        fate: KilledBy(&["wake::the_consumers_end_wakes_the_producer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "chunk_given_back_not_told",
+        file: WAIT_CONSUMER,
+        find: "    if half.given_back() != before {
+        link.tell();
+    }
+",
+        nth: None,
+        replace: "    let _ = (before, link);
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_chunk_wakes_the_producer", "wake::a_chunk_taken_out_wakes_the_producer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "release_not_told",
+        file: WAIT_CONSUMER,
+        find: "        if self.slice.release(count) {
+            self.link.tell();
+        }
+",
+        nth: None,
+        replace: "        self.slice.release(count);
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_release_wakes_the_producer"]),
+        why: "whoever sleeps is not woken",
+    },
+    Mutant {
+        name: "task_looks_before_it_registers",
+        file: WAIT_TASK,
+        find: "        let registered = self.register(Wakes::Task(context.waker().clone()));
+        if let Look::Done(done) = look(self) {
+",
+        nth: None,
+        replace: "        let looked = look(self);
+        let registered = self.register(Wakes::Task(context.waker().clone()));
+        if let Look::Done(done) = looked {
+",
+        bound: 2,
+        fate: KilledBy(&["wake::futures_are_woken"]),
+        why: "what comes between the look and the registration wakes nobody",
+    },
+    Mutant {
+        name: "dropped_push_stays",
+        file: WAIT_TASK,
+        find: "        self.producer.link.cancel();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["wake::a_push_that_is_dropped_is_gone"]),
+        why: "a future that is gone is still woken",
+    },
+    Mutant {
+        name: "dropped_pop_stays",
+        file: WAIT_TASK,
+        find: "        self.consumer.link.cancel();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["wake::a_future_that_is_dropped_is_gone"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "block_put_not_told",
+        file: POOL,
+        find: "                    self.room_came();
+                    return;
+",
+        nth: None,
+        replace: "                    return;
+",
+        bound: 2,
+        fate: KilledBy(&["wake::a_chunk_that_comes_back_wakes_the_producer"]),
+        why: "a producer sleeps though there is memory",
+    },
+    Mutant {
+        name: "block_freed_not_told",
+        file: POOL,
+        find: "        self.0.used.fetch_sub(size, Ordering::Relaxed);
+        self.room_came();
+",
+        nth: None,
+        replace: "        self.0.used.fetch_sub(size, Ordering::Relaxed);
+",
+        bound: 2,
+        fate: KilledBy(&["wake::memory_of_another_ring_wakes_the_producer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "budget_not_told",
+        file: POOL,
+        find: "            self.trim();
+        }
+        self.room_came();
+    }
+
+    /// Frees the idle",
+        nth: None,
+        replace: "            self.trim();
+        }
+    }
+
+    /// Frees the idle",
+        bound: 2,
+        fate: KilledBy(&["wake::a_larger_budget_wakes_the_producer"]),
+        why: "as above",
+    },
+    Mutant {
+        name: "number_of_chunks_not_told",
+        file: CONTROL,
+        find: "        // Also where it is smaller: whoever waits may wait for too much by now.
+        self.shared().settings().pool.room_came();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["wake::more_chunks_wake_the_producer"]),
+        why: "a producer sleeps though the ring has room",
+    },
+    Mutant {
+        name: "chunk_length_not_told",
+        file: CONTROL,
+        find: "            self.trim();
+        }
+        self.shared().settings().pool.room_came();
+",
+        nth: None,
+        replace: "            self.trim();
+        }
+",
+        bound: 2,
+        fate: KilledBy(&["wake::shorter_chunks_wake_a_reservation"]),
+        why: "a producer sleeps though it can never get what it waits for",
     },
 ];
