@@ -90,7 +90,7 @@ address() {
 
 # With a --target, flags stay away from build scripts and macros, which run on the compiler's side.
 tests() {
-    cargo +nightly test --target "$host" -p chunkring -p ghc-eventlog --lib --tests
+    cargo +nightly test --target "$host" -p chunkring -p ghc-eventlog --features chunkring/async --lib --tests
 }
 
 [ $# -gt 0 ] || set -- thread address

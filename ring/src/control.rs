@@ -29,6 +29,8 @@ use core::fmt;
 /// being finished at that very moment may be missed; the next one to be finished, the next resize or
 /// [`trim`](Control::trim) gets it.)
 ///
+/// A producer that waits for room (feature `std`) is woken by each change, and looks again.
+///
 /// Chunks are allocated when they are needed, also in a ring that was
 /// [preallocated](crate::Builder::preallocate): a resize itself allocates nothing.
 ///
@@ -75,6 +77,8 @@ impl<T> Ring<T> {
     fn settings(&self) -> &Settings<T> {
         match self {
             Ring::Spsc(shared) => &shared.settings,
+            #[cfg(target_has_atomic = "64")]
+            Ring::Mpsc(shared) => shared.settings(),
         }
     }
 }

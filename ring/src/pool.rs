@@ -202,6 +202,7 @@ impl Pool {
 
     /// Changes the budget, from any thread at any time. Idle chunks beyond a smaller one are freed
     /// at once; chunks in use stay, and new ones are refused until enough of those have come back.
+    /// Producers that wait for memory (feature `std`) look again.
     ///
     /// ```
     /// let pool = chunkring::Pool::new(1 << 20)?;

@@ -18,7 +18,9 @@ use std::time::Duration;
 type Sender<T> = Producer<spsc::Producer<T>>;
 type Receiver<T> = Consumer<spsc::Consumer<T>>;
 
-fn ring<T>(builder: &Builder) -> (Sender<T>, Receiver<T>) {
+type Halves<T> = (Sender<T>, Receiver<T>);
+
+fn ring<T>(builder: &Builder) -> Halves<T> {
     let (producer, consumer) = builder.spsc().unwrap();
     wait::pair(producer, consumer).unwrap()
 }
@@ -299,7 +301,7 @@ fn an_item_that_a_sink_keeps_is_dropped_with_it() {
 }
 
 /// Two rings whose producers wait for a budget.
-fn without_memory() -> (Pool, [(Sender<u8>, Receiver<u8>); 2]) {
+fn without_memory() -> (Pool, [Halves<u8>; 2]) {
     let pool = Pool::new(0).unwrap();
     let builder = Builder::new(1, 1).pool(&pool);
     let rings = [ring(&builder), ring(&builder)];

@@ -279,10 +279,11 @@ fn memory_that_nobody_tells_of_is_found() {
     // SAFETY: all memory is the global allocator's.
     unsafe impl Source for Later {
         fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+            if !THERE_IS_SOME.load(Ordering::Relaxed) {
+                return None;
+            }
             // SAFETY: a chunk's layout is never of size zero.
-            THERE_IS_SOME
-                .load(Ordering::Relaxed)
-                .then(|| NonNull::new(unsafe { alloc(layout) }))?
+            NonNull::new(unsafe { alloc(layout) })
         }
 
         unsafe fn free(&self, memory: NonNull<u8>, layout: Layout) {
