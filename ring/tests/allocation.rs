@@ -477,3 +477,84 @@ fn a_resize_allocates_nothing_and_a_shrink_frees_idle_chunks_at_once() {
     assert_eq!((allocations, bytes), (0, -2 * CHUNK));
     assert_eq!(control.pool().used(), 0);
 }
+
+/// Halves that wait.
+#[cfg(feature = "std")]
+mod waiting {
+    use super::*;
+    use chunkring::wait;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn a_pair_allocates_nothing_and_a_wait_only_the_first_time() {
+        let (producer, consumer) = Builder::new(1, 1).preallocate(true).spsc().unwrap();
+        let ((mut producer, mut consumer), allocations, _) =
+            accounted(|| wait::pair(producer, consumer).unwrap());
+        assert_eq!(allocations, 0);
+        let limit = Duration::from_micros(100);
+        assert!(consumer.pop_wait_for(limit).is_err());
+        producer.push(0).unwrap();
+        assert!(producer.push_wait_for(1, limit).is_err());
+        let ((), allocations, bytes) = accounted(|| {
+            for number in 1..100 {
+                assert!(producer.push_wait_for(number, limit).is_err());
+                assert_eq!(consumer.pop_wait(), Ok(number - 1));
+                assert!(consumer.pop_wait_for(limit).is_err());
+                producer.push_wait(number).unwrap();
+            }
+        });
+        assert_eq!((allocations, bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_thread_that_is_refused_its_place_among_those_who_wait_looks_again() {
+        let (producer, consumer) = bounded(1).unwrap();
+        let (mut producer, mut consumer) = wait::pair(producer, consumer).unwrap();
+        let control = producer.control();
+        let receiver = thread::spawn(move || {
+            with_grants(0, || {
+                let limit = Duration::from_millis(30);
+                let refused = consumer.pop_wait_for(limit);
+                (refused, consumer.pop_wait())
+            })
+        });
+        thread::sleep(Duration::from_millis(45));
+        assert_eq!(control.waiting(), (0, 0), "it has no place");
+        producer.push(7).unwrap();
+        let (refused, popped) = receiver.join().unwrap();
+        assert!(refused.unwrap_err().is_timeout());
+        assert_eq!(popped, Ok(7));
+    }
+
+    #[cfg(feature = "async")]
+    #[test]
+    fn a_task_that_is_refused_its_place_among_those_who_wait_is_polled_again_at_once() {
+        use std::pin::Pin;
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::task::{Context, Wake, Waker};
+
+        struct Task(AtomicUsize);
+
+        impl Wake for Task {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+
+        let (producer, consumer) = bounded::<u8>(1).unwrap();
+        let (_producer, mut consumer) = wait::pair(producer, consumer).unwrap();
+        let task = Arc::new(Task(AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&task));
+        let mut context = Context::from_waker(&waker);
+        let mut pop = consumer.pop_async();
+        for polls in 1..=3 {
+            let polled = with_grants(0, || Pin::new(&mut pop).poll(&mut context));
+            assert!(polled.is_pending());
+            assert_eq!(task.0.load(Ordering::Relaxed), polls);
+        }
+        assert!(Pin::new(&mut pop).poll(&mut context).is_pending());
+        assert_eq!(task.0.load(Ordering::Relaxed), 3, "now it has a place");
+    }
+}

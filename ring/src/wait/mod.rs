@@ -17,7 +17,8 @@
 //! Where the ring may have one more chunk, but memory for it was refused, the allocator tells nobody when
 //! it has some again. So a *thread* that waits for memory looks again every 10 ms. A *task* does not: it
 //! is woken by what happens in its ring and its pool, but not where the allocator or a
-//! [`Source`](crate::Source) has found memory elsewhere.
+//! [`Source`](crate::Source) has found memory elsewhere, nor where another ring of the pool was just
+//! counting memory that it then did not get.
 //!
 //! # What it costs
 //!
