@@ -16,10 +16,14 @@
 //! # Foreign code
 //!
 //! A [`Waker`](core::task::Waker) is somebody else's: to clone, to wake and to drop one may panic, or come
-//! back here. None of that is ever done under the lock.
+//! back here. None of that is ever done under the lock. A waker that panics when it is woken does so in
+//! the middle of another's call, of a ring perhaps that has nothing to do with it: the panic ends here,
+//! after the panic hook has told of it.
 
 use crate::primitive::{Armed, AtomicUsize, Mutex, MutexGuard, Ordering, Unparker, fence};
 use alloc::collections::VecDeque;
+#[cfg(feature = "async")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 pub(crate) struct Event {
@@ -53,7 +57,11 @@ impl Wakes {
         match self {
             Wakes::Thread(thread) => thread.unpark(),
             #[cfg(feature = "async")]
-            Wakes::Task(task) => task.wake(),
+            Wakes::Task(task) => {
+                let woken = catch_unwind(AssertUnwindSafe(|| task.wake()));
+                // To drop what it panicked with may panic again.
+                woken.unwrap_or_else(core::mem::forget);
+            }
         }
     }
 }
@@ -110,9 +118,15 @@ impl Event {
     fn wake_all(&self) {
         // Those who come meanwhile look for themselves; else two who wake each other would never end.
         let end = self.lock().next;
-        let mut rest = Rest { event: self, end };
-        rest.wake();
-        core::mem::forget(rest);
+        loop {
+            let (waiter, more) = self.take(end);
+            if let Some(waiter) = waiter {
+                waiter.wakes.wake();
+            }
+            if !more {
+                return;
+            }
+        }
     }
 
     /// Puts `wakes` into the place of `ticket`, or at the end where it has none any more. The caller
@@ -192,32 +206,5 @@ impl Queue {
         self.waiters
             .binary_search_by_key(&ticket, |waiter| waiter.ticket)
             .ok()
-    }
-}
-
-/// Those who are still to be woken.
-struct Rest<'a> {
-    event: &'a Event,
-    end: u64,
-}
-
-impl Rest<'_> {
-    fn wake(&mut self) {
-        loop {
-            let (waiter, more) = self.event.take(self.end);
-            if let Some(waiter) = waiter {
-                waiter.wakes.wake();
-            }
-            if !more {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for Rest<'_> {
-    fn drop(&mut self) {
-        // Reached only when waking one has panicked: go on with the others.
-        self.wake();
     }
 }

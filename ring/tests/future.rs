@@ -364,10 +364,82 @@ fn a_wake_that_panics_loses_no_other() {
             .is_pending()
     );
     assert!(poll(&task, &mut waits).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| pool.set_budget(usize::MAX))).is_err());
+    // Nor does it harm whoever has woken it.
+    pool.set_budget(usize::MAX);
     assert_eq!(task.woken(), 1);
     assert_eq!(control.waiting(), (0, 0));
     assert!(poll(&task, &mut waits).is_ready());
+}
+
+#[test]
+fn a_wake_that_panics_costs_another_ring_nothing() {
+    static WOKEN: AtomicBool = AtomicBool::new(false);
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            WOKEN.store(true, Ordering::Relaxed);
+            panic!("the wake panics");
+        }
+    }
+
+    let pool = Pool::new(usize::MAX).unwrap();
+    // Polling halves, that share nothing with the ring that waits but the pool.
+    let (mut polled, mut polled_out) = Builder::new(1, 8).pool(&pool).spsc().unwrap();
+    for number in 0..8 {
+        polled.push(number).unwrap();
+    }
+    pool.set_budget(pool.used());
+    let (mut producer, _consumer) = ring(&Builder::new(1, 1).pool(&pool));
+    let control = producer.control();
+    let waker = Waker::from(Arc::new(Panics));
+    let mut push = producer.push_async(0_u64);
+    for number in 0..8 {
+        // Chunks beyond two go to the pool: it is then that the waker is woken.
+        if !WOKEN.load(Ordering::Relaxed) {
+            let polled = push.poll_unpin(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        assert_eq!(polled_out.pop(), Ok(number));
+    }
+    assert!(WOKEN.load(Ordering::Relaxed));
+    assert_eq!(control.waiting(), (0, 0));
+    assert!(push.poll_unpin(&mut Context::from_waker(&waker)).is_ready());
+    for number in 0..100 {
+        polled.push(number).unwrap();
+        assert_eq!(polled_out.pop(), Ok(number));
+    }
+}
+
+#[test]
+fn a_waker_whose_drop_panics_does_not_keep_the_end_from_the_other_half() {
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("the drop panics");
+        }
+    }
+
+    // Without memory there is no room and no item, so both wait.
+    let pool = Pool::new(0).unwrap();
+    let (mut producer, mut consumer) = ring(&Builder::new(1, 1).pool(&pool));
+    let task = Arc::<Task>::default();
+    let mut push = producer.push_async(1);
+    assert!(poll(&task, &mut push).is_pending());
+    let waker = Waker::from(Arc::new(Panics));
+    let polled = consumer.poll_next_unpin(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    // So that the last is the ring's.
+    drop(waker);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(consumer))).is_err());
+    assert_eq!(task.woken(), 1);
+    assert_eq!(poll(&task, &mut push), Poll::Ready(Err(Closed(1))));
 }
 
 #[test]

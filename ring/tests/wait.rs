@@ -416,6 +416,34 @@ fn iterators_end_with_the_ring() {
     sender.join().unwrap().unwrap();
 }
 
+#[test]
+fn each_predicate_of_an_error_is_true_for_exactly_one_variant() {
+    let pop = [PopWaitError::Timeout, PopWaitError::Closed];
+    assert_eq!(pop.map(|error| error.is_timeout()), [true, false]);
+    assert_eq!(pop.map(|error| error.is_closed()), [false, true]);
+    let push = [
+        wait::PushWaitError::Timeout(()),
+        wait::PushWaitError::Closed(()),
+    ];
+    assert_eq!(push.map(|error| error.is_timeout()), [true, false]);
+    assert_eq!(push.map(|error| error.is_closed()), [false, true]);
+    let reserve = [
+        ReserveWaitError::Timeout,
+        ReserveWaitError::Closed,
+        ReserveWaitError::TooLong {
+            requested: 9,
+            chunk_len: 8,
+        },
+    ];
+    assert_eq!(reserve.map(|e| e.is_timeout()), [true, false, false]);
+    assert_eq!(reserve.map(|e| e.is_closed()), [false, true, false]);
+    assert_eq!(reserve.map(|e| e.is_too_long()), [false, false, true]);
+    assert!(reserve[2].to_string().contains('9') && reserve[2].to_string().contains('8'));
+    for error in [pop.map(|e| e.to_string()), push.map(|e| e.to_string())] {
+        assert_ne!(error[0], error[1]);
+    }
+}
+
 /// Hand-overs in the stress below.
 const ITEMS: u64 = if cfg!(miri) { 100 } else { 100_000 };
 

@@ -6,6 +6,8 @@
 //! pool that several rings take memory from at once (lock-free), and for the drops of the items
 //! themselves.
 //!
+//! Neither half waits or wakes; those of the module `wait` (feature `std`) are wrapped around them and do.
+//!
 //! # Order
 //!
 //! Items arrive in the order in which they were committed, and whatever a thread did before it

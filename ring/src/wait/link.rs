@@ -109,8 +109,9 @@ impl<T> Link<T> {
 
 impl<T> Drop for Link<T> {
     fn drop(&mut self) {
-        self.cancel();
         self.tell();
+        // Drops a waker, which may panic: the other half has been told by then.
+        self.cancel();
     }
 }
 

@@ -34,6 +34,12 @@
 //! somebody who does not use it, but a producer may wait for long where others of the same ring or pool
 //! always come first.
 //!
+//! # Wakers
+//!
+//! A task's [`Waker`](core::task::Waker) is woken in the middle of a call of whoever lets it happen: of the
+//! other half, of a ring of the same pool, of a [`Control`](crate::Control). It may use all of these again.
+//! Where it panics, the panic ends there and the others are woken all the same.
+//!
 //! # Examples
 //!
 //! ```

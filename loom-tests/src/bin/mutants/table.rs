@@ -2791,15 +2791,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "waiters_lost_where_a_wake_panics",
         file: EVENT,
-        find: "        // Reached only when waking one has panicked: go on with the others.
-        self.wake();
+        find: "                let woken = catch_unwind(AssertUnwindSafe(|| task.wake()));
+                // To drop what it panicked with may panic again.
+                woken.unwrap_or_else(core::mem::forget);
 ",
         nth: None,
-        replace: "        let _ = Self::wake;
+        replace: "                let _ = (catch_unwind(AssertUnwindSafe(|| ())), task.wake());
 ",
         bound: 2,
         fate: KilledBy(&["wake::a_wake_that_panics_loses_no_other"]),
-        why: "those behind a waker that panics are not woken",
+        why: "those behind a waker that panics are not woken, and whoever wakes them is unwound",
     },
     Mutant {
         name: "thread_looks_before_it_registers",
@@ -2829,12 +2830,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "waiter_stays_after_its_half",
         file: WAIT_LINK,
-        find: "        self.cancel();
-        self.tell();
+        find: "        // Drops a waker, which may panic: the other half has been told by then.
+        self.cancel();
 ",
         nth: None,
-        replace: "        self.tell();
-",
+        replace: "",
         bound: 2,
         fate: KilledBy(&["wake::a_half_that_is_dropped_is_gone"]),
         why: "a half that is gone is still woken",
@@ -2842,12 +2842,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_not_told",
         file: WAIT_LINK,
-        find: "        self.cancel();
-        self.tell();
-",
+        find: "        self.tell();
+        // Drops a waker",
         nth: None,
-        replace: "        self.cancel();
-",
+        replace: "        // Drops a waker",
         bound: 2,
         fate: KilledBy(&["wake::the_producers_end_wakes_the_consumer"]),
         why: "the end of the other half is slept through",
