@@ -56,6 +56,8 @@ pub struct Consumer<T> {
     len: usize,
     flags: Flags,
     seq: Seq,
+    /// Chunks that were given back so far.
+    given_back: usize,
     shared: Counted<Shared<T>>,
 }
 
@@ -72,6 +74,7 @@ impl<T> Consumer<T> {
             len: 0,
             flags: Flags::dangling(),
             seq: Seq::new(0),
+            given_back: 0,
             shared,
         }
     }
@@ -254,6 +257,14 @@ impl<T> Consumer<T> {
     fn forget_chunk(&mut self) {
         self.chunk = None;
         self.limit = self.position;
+        self.given_back = self.given_back.wrapping_add(1);
+    }
+
+    /// How many chunks were given back: another number where one was.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn given_back(&self) -> usize {
+        self.given_back
     }
 
     /// Takes the oldest chunk out whole, with those of its items that have not been taken yet, to be
@@ -666,6 +677,23 @@ impl<T> ReadSlice<'_, T> {
         if consumer.position == consumer.len {
             consumer.retire(false);
         }
+    }
+
+    /// How many there are.
+    #[cfg(feature = "std")]
+    pub(crate) fn ready(&self) -> usize {
+        self.consumer.limit - self.consumer.position
+    }
+
+    /// As [`release`](Self::release); says whether a chunk was given back.
+    #[cfg(feature = "std")]
+    pub(crate) fn release_and_tell(self, count: usize) -> bool {
+        let before = self.consumer.given_back;
+        ReadSlice {
+            consumer: &mut *self.consumer,
+        }
+        .release(count);
+        self.consumer.given_back != before
     }
 
     /// Takes all of these items out and drops them; otherwise as [`release`](Self::release).

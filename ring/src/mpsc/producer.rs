@@ -68,6 +68,8 @@ pub struct Producer<T> {
     /// Slots of the grant that has not ended, if any, from `granted_from` on.
     granted: usize,
     granted_from: usize,
+    /// Chunks that this producer has ended, and grants that it has given up for somebody who forgot them.
+    ended: usize,
     shared: Counted<Shared<T>>,
 }
 
@@ -85,6 +87,7 @@ impl<T> Producer<T> {
             mask: 0,
             granted: 0,
             granted_from: 0,
+            ended: 0,
             shared,
         }
     }
@@ -178,6 +181,7 @@ impl<T> Producer<T> {
     fn end_forgotten_grant(&mut self) {
         let count = core::mem::take(&mut self.granted);
         if count != 0 {
+            self.ended = self.ended.wrapping_add(1);
             // SAFETY: the claim has not been answered, and the grant's borrow of `self` has ended, so it
             // never will be by anybody else.
             unsafe { self.flags.skips(self.granted_from, count) };
@@ -306,7 +310,7 @@ impl<T> Producer<T> {
         match installed {
             Ok(Some(_)) => {
                 // Where it fails, somebody else has claimed or closed; look again.
-                self.shared.close(tail);
+                self.close(tail);
                 Ok(())
             }
             // The tail is old.
@@ -315,11 +319,11 @@ impl<T> Producer<T> {
                 if !self.is_closed() {
                     if matches!(why, Refused::Full) && self.shared.is_overwritten_next(next) {
                         // Then it makes room itself, or the reservation is refused at the next look.
-                        self.shared.close(tail);
+                        self.close(tail);
                         return Ok(());
                     }
                     // Nobody else can do that for a consumer that waits for the chunk's end.
-                    if self.shared.is_only_chunk(next) && !self.shared.close(tail) {
+                    if self.shared.is_only_chunk(next) && !self.close(tail) {
                         return Ok(());
                     }
                 }
@@ -327,6 +331,34 @@ impl<T> Producer<T> {
                 Err(why.into())
             }
         }
+    }
+
+    /// Closes the chunk of `tail`, if nobody has claimed a slot of it since.
+    fn close(&mut self, tail: Tail) -> bool {
+        let closed = self.shared.close(tail);
+        self.ended = self.ended.wrapping_add(usize::from(closed));
+        closed
+    }
+
+    /// Another number where this producer has ended a chunk, or a grant that was forgotten.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn ended(&self) -> usize {
+        self.ended
+    }
+
+    /// Whether the ring may have one more chunk in traffic, or overwrite one, so that it is for want of
+    /// something that nobody announces where it was refused one.
+    #[cfg(feature = "std")]
+    pub(crate) fn may_begin(&self) -> bool {
+        self.shared.may_begin()
+    }
+
+    /// Whether there are others.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_cloned(&self) -> bool {
+        // Relaxed: whoever could clone is this one, where there is no other.
+        self.shared.producers.load(Ordering::Relaxed) != 1
     }
 
     /// Ends the current chunk, so that the consumer can take it out whole; the next item begins
@@ -588,6 +620,12 @@ impl<T> Drop for Answer<'_, T> {
 }
 
 impl<T> Grant<'_, T> {
+    /// As of the producer.
+    #[cfg(feature = "std")]
+    pub(crate) fn ended(&self) -> usize {
+        self.producer.ended
+    }
+
     /// Slots that were reserved.
     ///
     /// ```

@@ -482,6 +482,16 @@ impl<T> Shared<T> {
         true
     }
 
+    /// Whether there may be one more chunk in traffic, or the oldest be overwritten.
+    #[cfg(feature = "std")]
+    pub(super) fn may_begin(&self) -> bool {
+        // Relaxed: whoever asks has looked just before, and will look again.
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        taken.chunks_before(tail.seq().next()) < self.limit()
+            || self.settings.policy() == Policy::Overwrite
+    }
+
     /// Whether the chunk before `next` is the only one in traffic.
     pub(super) fn is_only_chunk(&self, next: Seq) -> bool {
         // Acquire: as in `install`.

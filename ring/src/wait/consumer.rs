@@ -332,7 +332,7 @@ impl<C: Read> Consumer<C> {
     }
 }
 
-impl<T> Consumer<spsc::Consumer<T>> {
+impl<C: Read> Consumer<C> {
     /// Takes the oldest chunk out whole, and wakes the producer, which has room for another. Never
     /// waits.
     ///
@@ -350,8 +350,8 @@ impl<T> Consumer<spsc::Consumer<T>> {
     /// assert_eq!(*consumer.take_chunk()?, [1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
-        telling(&mut self.half, &self.link, spsc::Consumer::take_chunk)
+    pub fn take_chunk(&mut self) -> Result<OwnedChunk<C::Item>, TakeError> {
+        telling(&mut self.half, &self.link, C::take_chunk)
     }
 
     /// Takes the oldest chunk out whole, and sleeps as long as there is none that is complete: full,
@@ -372,8 +372,8 @@ impl<T> Consumer<spsc::Consumer<T>> {
     /// sender.join().unwrap()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_chunk_wait(&mut self) -> Result<OwnedChunk<T>, Closed> {
-        self.ever(spsc::Consumer::take_chunk)
+    pub fn take_chunk_wait(&mut self) -> Result<OwnedChunk<C::Item>, Closed> {
+        self.ever(C::take_chunk)
     }
 
     /// As [`take_chunk_wait`](Self::take_chunk_wait), for at most `limit`. Looks at least once, also
@@ -395,10 +395,15 @@ impl<T> Consumer<spsc::Consumer<T>> {
     /// assert_eq!(consumer.pop(), Ok(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_chunk_wait_for(&mut self, limit: Duration) -> Result<OwnedChunk<T>, PopWaitError> {
-        self.before(after(limit), spsc::Consumer::take_chunk)
+    pub fn take_chunk_wait_for(
+        &mut self,
+        limit: Duration,
+    ) -> Result<OwnedChunk<C::Item>, PopWaitError> {
+        self.before(after(limit), C::take_chunk)
     }
+}
 
+impl<T> Consumer<spsc::Consumer<T>> {
     /// Asks the producer to seal the chunk that it is filling; it does so when it next
     /// [looks](super::Producer::seal_if_requested). This wakes nobody.
     ///
@@ -413,6 +418,26 @@ impl<T> Consumer<spsc::Consumer<T>> {
     /// ```
     pub fn request_seal(&self) {
         self.half.request_seal();
+    }
+}
+
+#[cfg(target_has_atomic = "64")]
+impl<T> Consumer<crate::mpsc::Consumer<T>> {
+    /// Ends the chunk that is being filled; see the polling half's
+    /// [`seal`](crate::mpsc::Consumer::seal).
+    ///
+    /// ```
+    /// use chunkring::{Builder, wait};
+    ///
+    /// let (producer, consumer) = Builder::new(4, 2).mpsc()?;
+    /// let (mut producer, mut consumer) = wait::pair(producer, consumer)?;
+    /// producer.push(1)?;
+    /// consumer.seal();
+    /// assert_eq!(*consumer.take_chunk_wait()?, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn seal(&self) {
+        self.half.seal();
     }
 }
 

@@ -4,15 +4,17 @@
 //! What the public traits ask for is hidden: it is the crate's own, and the wrappers have methods for it.
 
 use crate::control::Control;
-use crate::error::{PopError, PushError, ReserveError};
+use crate::error::{PopError, PushError, ReserveError, TakeError};
+use crate::owned::OwnedChunk;
 use crate::spsc;
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
 }
 use sealed::Sealed;
 
-/// A producer that can be [paired](super::pair): [`spsc::Producer`]. It cannot be implemented elsewhere.
+/// A producer that can be [paired](super::pair): [`spsc::Producer`] or
+/// [`mpsc::Producer`](crate::mpsc::Producer). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn send_all<P: chunkring::wait::Push<Item = u8>>(producer: &mut chunkring::wait::Producer<P>) {
@@ -49,8 +51,8 @@ pub trait Push: Sealed + Sized {
     }
 }
 
-/// A producer whose slots can be reserved side by side: [`spsc::Producer`]. It cannot be implemented
-/// elsewhere.
+/// A producer whose slots can be reserved side by side: [`spsc::Producer`] or
+/// [`mpsc::Producer`](crate::mpsc::Producer). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn send<P: chunkring::wait::Reserve>(producer: &mut chunkring::wait::Producer<P>) {
@@ -59,7 +61,7 @@ pub trait Push: Sealed + Sized {
 /// ```
 pub trait Reserve: Push {
     /// The slots of the polling half.
-    type Grant<'a>: Commit
+    type Grant<'a>: Commit<Item = Self::Item>
     where
         Self: 'a;
 
@@ -68,15 +70,26 @@ pub trait Reserve: Push {
     /// Changes where a chunk is ended: another number then.
     #[doc(hidden)]
     fn begun(&self) -> usize;
+    #[doc(hidden)]
+    fn seal(&mut self);
 }
 
-/// Reserved slots of a polling half: [`spsc::Grant`]. It cannot be implemented elsewhere.
+/// Reserved slots of a polling half: [`spsc::Grant`] or
+/// [`mpsc::Grant`](crate::mpsc::Grant). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn commit<G: chunkring::wait::Commit>() {}
 /// commit::<chunkring::spsc::Grant<'static, u8>>();
 /// ```
 pub trait Commit: Sealed {
+    /// What the slots are for.
+    type Item;
+
+    #[cfg(not(loom))]
+    #[doc(hidden)]
+    fn extend_from_slice(&mut self, items: &[Self::Item])
+    where
+        Self::Item: Copy;
     #[doc(hidden)]
     fn commit(self, count: usize);
     #[doc(hidden)]
@@ -86,7 +99,8 @@ pub trait Commit: Sealed {
     fn begun(&self) -> usize;
 }
 
-/// A consumer that can be [paired](super::pair): [`spsc::Consumer`]. It cannot be implemented elsewhere.
+/// A consumer that can be [paired](super::pair): [`spsc::Consumer`] or
+/// [`mpsc::Consumer`](crate::mpsc::Consumer). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn sum<C: chunkring::wait::Pop<Item = u64>>(consumer: chunkring::wait::Consumer<C>) -> u64 {
@@ -112,7 +126,8 @@ pub trait Pop: Sealed + Sized {
     fn given_back(&self) -> usize;
 }
 
-/// A consumer whose items can be read in place: [`spsc::Consumer`]. It cannot be implemented elsewhere.
+/// A consumer whose items can be read in place: [`spsc::Consumer`] or
+/// [`mpsc::Consumer`](crate::mpsc::Consumer). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn read<C: chunkring::wait::Read>(consumer: &mut chunkring::wait::Consumer<C>) {
@@ -134,9 +149,12 @@ pub trait Read: Pop {
 
     #[doc(hidden)]
     fn read(&mut self) -> Result<Self::Slice<'_>, PopError>;
+    #[doc(hidden)]
+    fn take_chunk(&mut self) -> Result<OwnedChunk<Self::Item>, TakeError>;
 }
 
-/// Items of a polling half, read in place: [`spsc::ReadSlice`]. It cannot be implemented elsewhere.
+/// Items of a polling half, read in place: [`spsc::ReadSlice`] or
+/// [`mpsc::ReadSlice`](crate::mpsc::ReadSlice). It cannot be implemented elsewhere.
 ///
 /// ```
 /// fn release<S: chunkring::wait::Release>() {}
@@ -200,9 +218,22 @@ impl<T> Reserve for spsc::Producer<T> {
     fn begun(&self) -> usize {
         self.begun()
     }
+    fn seal(&mut self) {
+        self.seal();
+    }
 }
 
 impl<T> Commit for spsc::Grant<'_, T> {
+    type Item = T;
+
+    #[cfg(not(loom))]
+    #[inline]
+    fn extend_from_slice(&mut self, items: &[T])
+    where
+        T: Copy,
+    {
+        self.extend_from_slice(items);
+    }
     #[inline]
     fn commit(self, count: usize) {
         self.commit(count);
@@ -251,6 +282,9 @@ impl<T> Read for spsc::Consumer<T> {
     #[inline]
     fn read(&mut self) -> Result<spsc::ReadSlice<'_, T>, PopError> {
         self.read()
+    }
+    fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
+        self.take_chunk()
     }
 }
 

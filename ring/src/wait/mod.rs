@@ -63,6 +63,8 @@
 mod consumer;
 mod error;
 mod halves;
+#[cfg(target_has_atomic = "64")]
+mod halves_mpsc;
 mod link;
 mod producer;
 #[cfg(feature = "async")]

@@ -82,9 +82,11 @@ impl<P: Push> Inlet<P> {
             Err(PushError::Full(())) => return Err(PushError::Full(item)),
             Err(PushError::Closed(())) => return Err(PushError::Closed(item)),
         }
-        self.half.push(item)?;
+        let pushed = self.half.push(item);
+        // Where it was refused, too: a grant may have been given up on the way that was forgotten, and
+        // others' items have waited for it.
         link.tell();
-        Ok(())
+        pushed
     }
 
     /// One look of whoever waits to push `item`, which is put back where it has to wait on.
@@ -407,7 +409,10 @@ impl<P: Reserve> Producer<P> {
     pub fn reserve(&mut self, count: usize) -> Result<Grant<'_, P>, ReserveError> {
         let Producer { inlet, link } = self;
         let grant = inlet.reserve(count, link)?;
-        Ok(Grant { grant, link })
+        Ok(Grant {
+            grant,
+            told: Told(link),
+        })
     }
 
     /// Reserves `count` slots side by side, and sleeps as long as there is no room for them.
@@ -481,11 +486,14 @@ impl<P: Reserve> Producer<P> {
             }
         });
         let grant = reserved.unwrap_or(Err(ReserveWaitError::Timeout))?;
-        Ok(Grant { grant, link })
+        Ok(Grant {
+            grant,
+            told: Told(link),
+        })
     }
 }
 
-impl<T> Producer<spsc::Producer<T>> {
+impl<P: Reserve> Producer<P> {
     /// Ends the current chunk, so that the consumer can take it out whole, and wakes a consumer that
     /// waits for that; see the polling half's [`seal`](spsc::Producer::seal).
     ///
@@ -503,7 +511,9 @@ impl<T> Producer<spsc::Producer<T>> {
         self.inlet.half.seal();
         self.link.tell();
     }
+}
 
+impl<T> Producer<spsc::Producer<T>> {
     /// [Seals](Self::seal) the current chunk if the consumer has
     /// [asked](super::Consumer::request_seal) for it since the last call. Says whether it had.
     ///
@@ -526,7 +536,10 @@ impl<T> Producer<spsc::Producer<T>> {
 }
 
 #[cfg(not(loom))]
-impl<T: Copy> Producer<spsc::Producer<T>> {
+impl<P: Reserve> Producer<P>
+where
+    P::Item: Copy,
+{
     /// Copies all of `items` in, side by side in one chunk and visible at once, and sleeps as long as
     /// there is no room for them.
     ///
@@ -546,7 +559,7 @@ impl<T: Copy> Producer<spsc::Producer<T>> {
     /// sender.join().unwrap()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn push_whole_slice_wait(&mut self, items: &[T]) -> Result<(), ReserveWaitError> {
+    pub fn push_whole_slice_wait(&mut self, items: &[P::Item]) -> Result<(), ReserveWaitError> {
         let mut grant = self.reserve_wait(items.len())?;
         grant.extend_from_slice(items);
         grant.commit_all();
@@ -571,7 +584,7 @@ impl<T: Copy> Producer<spsc::Producer<T>> {
     /// ```
     pub fn push_whole_slice_wait_for(
         &mut self,
-        items: &[T],
+        items: &[P::Item],
         limit: Duration,
     ) -> Result<(), ReserveWaitError> {
         let mut grant = self.reserve_wait_for(items.len(), limit)?;
@@ -611,8 +624,10 @@ impl<P: Push + fmt::Debug> fmt::Debug for Producer<P> {
 /// ```
 #[must_use = "a grant that is not committed leaves nothing in the ring"]
 pub struct Grant<'a, P: Reserve + 'a> {
+    // In this order: the consumer is told when the grant has ended, however that comes. Where there are
+    // several producers, others' items may have waited for it.
     grant: P::Grant<'a>,
-    link: &'a Link<P::Item>,
+    told: Told<'a, P::Item>,
 }
 
 impl<P: Reserve> Grant<'_, P> {
@@ -635,8 +650,8 @@ impl<P: Reserve> Grant<'_, P> {
     #[inline]
     pub fn commit(self, count: usize) {
         // Told also where the drop of an item that was not committed panics.
-        let _told = Told(self.link);
-        self.grant.commit(count);
+        let Grant { grant, told: _told } = self;
+        grant.commit(count);
     }
 
     /// Makes every filled slot the consumer's.
@@ -654,8 +669,8 @@ impl<P: Reserve> Grant<'_, P> {
     /// ```
     #[inline]
     pub fn commit_all(self) {
-        self.grant.commit_all();
-        self.link.tell();
+        let Grant { grant, told: _told } = self;
+        grant.commit_all();
     }
 }
 

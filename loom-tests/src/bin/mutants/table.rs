@@ -14,6 +14,7 @@ const SETTINGS: &str = "ring/src/settings.rs";
 const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
+const MPSC_CONSUMER: &str = "ring/src/mpsc/consumer.rs";
 const EVENT: &str = "ring/src/event.rs";
 const WAIT_LINK: &str = "ring/src/wait/link.rs";
 const WAIT_PRODUCER: &str = "ring/src/wait/producer.rs";
@@ -2865,11 +2866,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "push_not_told",
         file: WAIT_PRODUCER,
-        find: "        self.half.push(item)?;
-        link.tell();
+        find: "        link.tell();
+        pushed
 ",
         nth: None,
-        replace: "        self.half.push(item)?;
+        replace: "        pushed
 ",
         bound: 2,
         fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
@@ -2878,13 +2879,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "push_told_before",
         file: WAIT_PRODUCER,
-        find: "        self.half.push(item)?;
-        link.tell();
-",
+        find: "        let pushed = self.half.push(item);
+        // Where",
         nth: None,
         replace: "        link.tell();
-        self.half.push(item)?;
-",
+        return self.half.push(item);
+        #[allow(unreachable_code)]
+        let pushed = Ok(());
+        // Where",
         bound: 2,
         fate: KilledBy(&["wake::an_item_wakes_the_consumer"]),
         why: "the consumer looks too early, and sleeps on",
@@ -2938,10 +2940,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "commit_not_told",
         file: WAIT_PRODUCER,
-        find: "        let _told = Told(self.link);
+        find: "        let Grant { grant, told: _told } = self;
+        grant.commit(count);
 ",
         nth: None,
-        replace: "        let _not_told = core::mem::ManuallyDrop::new(Told(self.link));
+        replace: "        let Grant { grant, told } = self;
+        let _not_told = core::mem::ManuallyDrop::new(told);
+        grant.commit(count);
 ",
         bound: 2,
         fate: KilledBy(&["wake::a_commit_wakes_the_consumer"]),
@@ -2950,11 +2955,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "whole_commit_not_told",
         file: WAIT_PRODUCER,
-        find: "        self.grant.commit_all();
-        self.link.tell();
+        find: "        let Grant { grant, told: _told } = self;
+        grant.commit_all();
 ",
         nth: None,
-        replace: "        self.grant.commit_all();
+        replace: "        let Grant { grant, told } = self;
+        let _not_told = core::mem::ManuallyDrop::new(told);
+        grant.commit_all();
 ",
         bound: 2,
         fate: KilledBy(&["wake::a_whole_commit_wakes_the_consumer"]),
@@ -3124,5 +3131,43 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["wake::shorter_chunks_wake_a_reservation"]),
         why: "a producer sleeps though it can never get what it waits for",
+    },
+    Mutant {
+        name: "a_grant_tells_of_its_end_before_it",
+        file: WAIT_PRODUCER,
+        find: "    grant: P::Grant<'a>,
+    told: Told<'a, P::Item>,",
+        nth: None,
+        replace: "    told: Told<'a, P::Item>,
+    grant: P::Grant<'a>,",
+        bound: 2,
+        fate: KilledBy(&["wake_mpsc::a_dropped_grant_wakes_the_consumer_for_the_item_behind_it"]),
+        why: "an item that has waited for the grant wakes nobody",
+    },
+    Mutant {
+        name: "a_refused_push_tells_nobody",
+        file: WAIT_PRODUCER,
+        find: "        let pushed = self.half.push(item);
+        // Where",
+        nth: None,
+        replace: "        let pushed = self.half.push(item);
+        if pushed.is_err() {
+            return pushed;
+        }
+        // Where",
+        bound: 2,
+        fate: KilledBy(&["wake_mpsc::a_forgotten_grant_wakes_the_consumer_when_its_producer_is_refused"]),
+        why: "an item that has waited for a forgotten grant wakes nobody",
+    },
+    Mutant {
+        name: "mpsc_consumer_does_not_count_what_it_gives_back",
+        file: MPSC_CONSUMER,
+        find: "        self.given_back = self.given_back.wrapping_add(1);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["wake_mpsc::a_chunk_given_back_wakes_the_producer"]),
+        why: "the producer sleeps on",
     },
 ];
