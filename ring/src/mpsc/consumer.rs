@@ -571,6 +571,7 @@ impl<T> Drop for Consumer<T> {
             left.first.store(first.as_ptr(), Ordering::Relaxed);
             left.len.store(self.len, Ordering::Relaxed);
             left.position.store(self.position, Ordering::Relaxed);
+            left.limit.store(self.limit, Ordering::Relaxed);
         }
         // Release: pairs with the producers' Acquire loads; what this thread did is seen by a producer
         // that knows of the end.

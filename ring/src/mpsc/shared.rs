@@ -65,6 +65,8 @@ pub(super) struct Left<T> {
     pub(super) first: AtomicPtr<Slot<T>>,
     pub(super) len: AtomicUsize,
     pub(super) position: AtomicUsize,
+    /// Every slot from `position` to here holds an item. A run begins here, but not always at `position`.
+    pub(super) limit: AtomicUsize,
 }
 
 /// The most entries of a table that can exist at all, and whose chunks a sequence number can count: a
@@ -162,6 +164,7 @@ impl<T> Shared<T> {
                 first: AtomicPtr::new(ptr::null_mut()),
                 len: AtomicUsize::new(0),
                 position: AtomicUsize::new(0),
+                limit: AtomicUsize::new(0),
             },
             settings: CachePadded::new(settings),
         };
@@ -392,6 +395,7 @@ impl<T> Shared<T> {
             first: chunk.first,
             runs: self.runs(chunk, false),
             at: 0,
+            limit: 0,
             free: true,
             overwritten: true,
         }
@@ -853,8 +857,9 @@ impl<T> Rest<'_, T> {
         self.shared.free_idle();
         if let Some(first) = self.left.take() {
             let left = &self.shared.left;
-            let len = left.len.load(Ordering::Relaxed);
-            self.free(first, len, left.position.load(Ordering::Relaxed));
+            let [len, position, limit] =
+                [&left.len, &left.position, &left.limit].map(|word| word.load(Ordering::Relaxed));
+            self.free(first, len, position, limit);
         }
         // Relaxed: whoever gets here has acquired all that the halves wrote.
         while let Entry::Chunk(chunk) = unpack(self.shared.entry(self.seq).load(Ordering::Relaxed))
@@ -865,7 +870,7 @@ impl<T> Rest<'_, T> {
             let entry = self.shared.entry(self.seq);
             entry.store(self.shared.emptied(self.seq), Ordering::Relaxed);
             self.seq = self.seq.next();
-            self.free(chunk.first, chunk.len(), 0);
+            self.free(chunk.first, chunk.len(), 0, 0);
         }
         // Whoever counts chunks finds none.
         self.shared
@@ -873,8 +878,9 @@ impl<T> Rest<'_, T> {
             .store(Taken::new(self.seq, 0).0, Ordering::Relaxed);
     }
 
-    /// Drops a chunk's items from slot `position` on, and frees its memory.
-    fn free(&self, first: NonNull<Slot<T>>, len: usize, position: usize) {
+    /// Drops a chunk's items from slot `position` on, and frees its memory. Up to slot `limit`, at which a
+    /// run begins, there are items only.
+    fn free(&self, first: NonNull<Slot<T>>, len: usize, position: usize, limit: usize) {
         // SAFETY: every chunk of this ring has flags, and was made with its length.
         let flags = Flags::new(unsafe { self.shared.settings.form.flags(first, len) });
         let mut items = Items {
@@ -887,6 +893,7 @@ impl<T> Rest<'_, T> {
                 quiet: true,
             },
             at: position,
+            limit,
             free: true,
             overwritten: false,
         };
@@ -907,6 +914,8 @@ pub(super) struct Items<'a, T> {
     first: NonNull<Slot<T>>,
     runs: Runs,
     at: usize,
+    /// Every slot from `at` to here, if that is ahead, holds an item; then a run begins.
+    limit: usize,
     /// Whether the chunk's memory goes with them.
     free: bool,
     /// Whether they count as such.
@@ -915,10 +924,16 @@ pub(super) struct Items<'a, T> {
 
 impl<T> Items<'_, T> {
     fn drop_all(&mut self) {
+        let found = self.limit.saturating_sub(self.at);
+        let first = self.first.as_ptr().wrapping_add(self.at);
+        // Before the drops: an item whose drop panics must not be met again.
+        self.at += found;
+        // SAFETY: these slots hold items, which are this call's and are not met again.
+        unsafe { Slot::drop_range(first, found) };
         // SAFETY: the chunk is this call's.
         while let Some(Ok((items, count))) = unsafe { self.runs.at(self.at) } {
             let first = self.first.as_ptr().wrapping_add(self.at);
-            // Before the drops: an item whose drop panics must not be met again.
+            // Before the drops, as above.
             self.at += count;
             if items {
                 if self.overwritten {
