@@ -392,9 +392,9 @@ impl<T> Producer<T> {
         Control::new(Ring::Mpsc(Counted::clone(&self.shared)))
     }
 
-    /// Slots that are in use: items, slots that are being written or were left unused, and those of the
-    /// chunk that the consumer is reading until it has gone past it. So there are never more items than
-    /// that. Looks at every chunk that is in traffic.
+    /// Slots that are in use: items, and slots that are being written or were left unused, as far as the
+    /// consumer has not gone past their chunk or told how far it is in its own. So there are never more
+    /// items than that. Looks at every chunk that is in traffic.
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).mpsc()?;

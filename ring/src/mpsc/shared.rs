@@ -44,14 +44,9 @@ use crossbeam_utils::CachePadded;
 /// Looks at a word that another thread is about to change, before that counts as taking too long.
 const SPINS: usize = if cfg!(loom) { 2 } else { 256 };
 
-/// Looks at two words that shall belong together.
-const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 8 };
-
 pub(crate) struct Shared<T> {
     pub(super) tail: CachePadded<AtomicU64>,
     pub(super) taken: CachePadded<AtomicU64>,
-    /// Slots of the held chunk. Only counted with.
-    held_len: AtomicUsize,
     /// A power of two of entries; chunk `seq` has entry `seq % len`.
     table: Box<[AtomicPtr<Slot<T>>]>,
     pub(super) idle: Idle<T>,
@@ -156,7 +151,6 @@ impl<T> Shared<T> {
             // That chunk does not exist: the first push installs the one after it.
             tail: CachePadded::new(AtomicU64::new(Tail::closed(before).0)),
             taken: CachePadded::new(AtomicU64::new(Taken::new(before.next(), 0).0)),
-            held_len: AtomicUsize::new(0),
             table: table.into_boxed_slice(),
             idle: Idle::new(kept, plan.origin)?,
             producers: AtomicUsize::new(1),
@@ -527,57 +521,22 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Slots that are claimed and not given back. The held chunk counts as a whole, as far as it is claimed.
+    /// Slots that are claimed and not given back, those of the consumer's chunk left out.
     pub(super) fn claimed(&self) -> usize {
-        // Acquire, here and below: a tail, entries, and a length of the held chunk that are not older than
-        // what was taken.
-        let mut taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
-        let mut tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
-        for _ in 1..ATTEMPTS {
-            let now = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
-            if now.seq() == taken.seq() {
-                break;
-            }
-            // The tail may be any number of chunks ahead of what was taken before.
-            taken = now;
-            tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
-        }
-        let of_tail = |len: usize| {
-            if tail.is_open() {
-                len - tail.room().min(len)
-            } else {
-                len
-            }
-        };
+        // Relaxed: counts of the moment; nothing is accessed on the strength of them. Acquire: a tail
+        // that is not older than what was taken.
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
         let mut count = 0;
-        if taken.has(HELD | BUSY) {
-            // Relaxed: a count of the moment.
-            let len = self.held_len.load(Ordering::Relaxed);
-            count = match tail.seq().next().ahead_of(taken.seq()) {
-                // It is not opened yet.
-                ..0 => 0,
-                0 => of_tail(len),
-                _ => len,
-            };
-        }
         let mut seq = taken.seq();
-        // Half the table is as much as there can be in traffic.
-        for _ in 0..self.table.len() / 2 {
-            let ahead = tail.seq().ahead_of(seq);
-            if ahead < 0 {
-                break;
-            }
-            // Relaxed: a count of the moment; the chunk is not looked at.
-            if let Entry::Chunk(chunk) =
-                unpack(load_ptr_before_write(self.entry(seq), Ordering::Relaxed))
-            {
-                if chunk.lap == self.lap(seq) {
-                    count += if ahead == 0 {
-                        of_tail(chunk.len())
-                    } else {
-                        chunk.len()
-                    };
-                }
+        while tail.seq().ahead_of(seq) >= 0 {
+            let entry = load_ptr_before_write(self.entry(seq), Ordering::Relaxed);
+            if let Entry::Chunk(chunk) = unpack(entry) {
+                count += if seq == tail.seq() && tail.is_open() {
+                    chunk.len() - tail.room().min(chunk.len())
+                } else {
+                    chunk.len()
+                };
             }
             seq = seq.next();
         }
@@ -598,9 +557,8 @@ impl<T> Shared<T> {
 
     /// Slots that could be claimed now.
     pub(super) fn free_slots(&self) -> usize {
-        // Counts of the moment. Acquire: a tail that is not older than what was taken, or there would seem
-        // to be more room than the ring has.
-        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        // Relaxed: counts of the moment.
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
         let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
         let chunks = (self.limit() - taken.chunks_before(tail.seq().next())).max(0) as usize;
         let rest = if tail.is_open() { tail.room() } else { 0 };
@@ -672,14 +630,11 @@ impl<T> Shared<T> {
                 }
                 continue;
             };
-            // Relaxed: seen with `taken`.
-            self.held_len.store(chunk.len(), Ordering::Relaxed);
-            // Release: pairs with the Acquire loads of who counts. What this half needs to see comes with
-            // the entry and with the flags.
+            // Relaxed: what is to be seen comes with the entry and with the flags.
             let taken = self.taken.compare_exchange(
                 seen.0,
                 Taken::new(seq.next(), state).0,
-                Ordering::Release,
+                Ordering::Relaxed,
                 Ordering::Relaxed,
             );
             if taken.is_ok() {
