@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
 use crate::policy::Policy;
-use crate::primitive::{Ordering, Slot};
+use crate::primitive::{Ordering, Slot, load_own};
 use core::fmt;
 use core::ptr::NonNull;
 
@@ -155,6 +155,11 @@ impl<T> Consumer<T> {
     fn refill(&mut self) -> Result<(), PopError> {
         if self.find(false, false) {
             return Ok(());
+        }
+        let told = &self.shared.held.position;
+        if self.chunk.is_some() && load_own(told) != self.position {
+            // Relaxed: a count of the moment.
+            told.store(self.position, Ordering::Relaxed);
         }
         // Acquire: pairs with the Release store of the last producer's drop. Every answer was stored
         // before, so one more look tells whether anything came in between; what is not answered by
@@ -566,12 +571,11 @@ impl<T> Consumer<T> {
 impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
         if let Some(first) = self.chunk {
-            let left = &self.shared.left;
+            let held = &self.shared.held;
             // Relaxed: seen with `half_gone`.
-            left.first.store(first.as_ptr(), Ordering::Relaxed);
-            left.len.store(self.len, Ordering::Relaxed);
-            left.position.store(self.position, Ordering::Relaxed);
-            left.limit.store(self.limit, Ordering::Relaxed);
+            held.first.store(first.as_ptr(), Ordering::Relaxed);
+            held.position.store(self.position, Ordering::Relaxed);
+            held.limit.store(self.limit, Ordering::Relaxed);
         }
         // Release: pairs with the producers' Acquire loads; what this thread did is seen by a producer
         // that knows of the end.

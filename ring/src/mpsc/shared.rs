@@ -20,11 +20,11 @@
 //! |---|---|
 //! | `tail` | the Release exchange that opens a chunk with the Acquire claims: the entry is seen, and the chunk's memory as its installer has it |
 //! | an entry | the Release exchange that installs a chunk with the Acquire loads of helpers and of the consumer, who pass on or use what they see; the store that empties it is seen with `taken` |
-//! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
+//! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there. Taking a chunk releases what is said of it to those who count. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
 //! | a flag | Release answers with the Acquire loads of the consumer and of who overwrites: the items are seen; the chunk is nobody else's once all of its slots are answered |
 //! | `producers` | each that goes releases, the last acquires: what all of them did comes before `producer_gone` |
 //! | `producer_gone`, `consumer_gone`, `half_gone` | as in the ring for one producer |
-//! | `left`'s words | none of their own: seen with `half_gone` |
+//! | `held`'s words | none of their own: seen with `taken`, and at the end with `half_gone` |
 
 use super::flags::{Flags, Runs};
 use super::idle::Idle;
@@ -41,6 +41,9 @@ use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
 use crossbeam_utils::CachePadded;
 
+/// Counts that are made of a ring whose chunks are taken out meanwhile.
+const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 8 };
+
 /// Looks at a word that another thread is about to change, before that counts as taking too long.
 const SPINS: usize = if cfg!(loom) { 2 } else { 256 };
 
@@ -51,12 +54,13 @@ pub(crate) struct Shared<T> {
     table: Box<[AtomicPtr<Slot<T>>]>,
     pub(super) idle: Idle<T>,
     pub(super) producers: AtomicUsize,
-    pub(super) left: Left<T>,
+    pub(super) held: CachePadded<Held<T>>,
     pub(super) settings: CachePadded<Settings<T>>,
 }
 
-/// The chunk that a consumer held when it ended.
-pub(super) struct Left<T> {
+/// The consumer's chunk: its length, how far the consumer has gone in it when it last found nothing or
+/// ended, and what else is needed after its end.
+pub(super) struct Held<T> {
     pub(super) first: AtomicPtr<Slot<T>>,
     pub(super) len: AtomicUsize,
     pub(super) position: AtomicUsize,
@@ -154,12 +158,12 @@ impl<T> Shared<T> {
             table: table.into_boxed_slice(),
             idle: Idle::new(kept, plan.origin)?,
             producers: AtomicUsize::new(1),
-            left: Left {
+            held: CachePadded::new(Held {
                 first: AtomicPtr::new(ptr::null_mut()),
                 len: AtomicUsize::new(0),
                 position: AtomicUsize::new(0),
                 limit: AtomicUsize::new(0),
-            },
+            }),
             settings: CachePadded::new(settings),
         };
         if plan.preallocate {
@@ -521,22 +525,56 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Slots that are claimed and not given back, those of the consumer's chunk left out.
+    /// Slots that are claimed and not given back, but for those of its chunk that the consumer has said
+    /// to have gone past.
     pub(super) fn claimed(&self) -> usize {
-        // Relaxed: counts of the moment; nothing is accessed on the strength of them. Acquire: a tail
-        // that is not older than what was taken.
-        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        // Acquire: pairs with the Release exchange in `take`; what was said of the chunks before is not
+        // taken for the held one's.
+        let mut taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        for _ in 0..ATTEMPTS {
+            let count = self.claimed_since(taken);
+            // Acquire: as above. So long as chunks are taken meanwhile, the tail may be far ahead of what
+            // was taken, and the count be more than ever was there.
+            let now = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+            if now.without(LOCKED | DETACHED) == taken.without(LOCKED | DETACHED) {
+                return count;
+            }
+            taken = now;
+            relax();
+        }
+        self.claimed_since(taken).min(self.capacity())
+    }
+
+    fn claimed_since(&self, taken: Taken) -> usize {
+        // Acquire: a tail that is not older than what was taken, and not newer than what is after this.
         let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+        // Relaxed, here and below: counts of the moment; nothing is accessed on the strength of them.
+        let used = |seq: Seq, len: usize| {
+            if seq == tail.seq() && tail.is_open() {
+                len - tail.room().min(len)
+            } else {
+                len
+            }
+        };
         let mut count = 0;
+        if taken.has(HELD) {
+            let len = self.held.len.load(Ordering::Relaxed);
+            let gone = self.held.position.load(Ordering::Relaxed);
+            // An open chunk is never overwritten, so if there is none to be taken it is the held one.
+            let next = taken.seq();
+            let in_it = if tail.seq().next() == next {
+                used(tail.seq(), len)
+            } else {
+                len
+            };
+            count += in_it.saturating_sub(gone);
+        }
         let mut seq = taken.seq();
         while tail.seq().ahead_of(seq) >= 0 {
-            let entry = load_ptr_before_write(self.entry(seq), Ordering::Relaxed);
-            if let Entry::Chunk(chunk) = unpack(entry) {
-                count += if seq == tail.seq() && tail.is_open() {
-                    chunk.len() - tail.room().min(chunk.len())
-                } else {
-                    chunk.len()
-                };
+            if let Entry::Chunk(chunk) =
+                unpack(load_ptr_before_write(self.entry(seq), Ordering::Relaxed))
+            {
+                count += used(seq, chunk.len());
             }
             seq = seq.next();
         }
@@ -630,11 +668,15 @@ impl<T> Shared<T> {
                 }
                 continue;
             };
-            // Relaxed: what is to be seen comes with the entry and with the flags.
+            // Relaxed: seen with the exchange; nobody looks at them before it.
+            self.held.len.store(chunk.len(), Ordering::Relaxed);
+            self.held.position.store(0, Ordering::Relaxed);
+            // Release: pairs with the Acquire loads in `claimed`. What else is to be seen comes with the
+            // entry and with the flags.
             let taken = self.taken.compare_exchange(
                 seen.0,
                 Taken::new(seq.next(), state).0,
-                Ordering::Relaxed,
+                Ordering::Release,
                 Ordering::Relaxed,
             );
             if taken.is_ok() {
@@ -688,7 +730,7 @@ impl<T> Shared<T> {
             let taken = Taken(self.taken.load(Ordering::Relaxed));
             let mut rest = Rest {
                 shared: self,
-                left: NonNull::new(self.left.first.load(Ordering::Relaxed)),
+                left: NonNull::new(self.held.first.load(Ordering::Relaxed)),
                 seq: taken.seq(),
             };
             rest.free_all();
@@ -811,9 +853,9 @@ impl<T> Rest<'_, T> {
     fn free_all(&mut self) {
         self.shared.free_idle();
         if let Some(first) = self.left.take() {
-            let left = &self.shared.left;
+            let held = &self.shared.held;
             let [len, position, limit] =
-                [&left.len, &left.position, &left.limit].map(|word| word.load(Ordering::Relaxed));
+                [&held.len, &held.position, &held.limit].map(|word| word.load(Ordering::Relaxed));
             self.free(first, len, position, limit);
         }
         // Relaxed: whoever gets here has acquired all that the halves wrote.

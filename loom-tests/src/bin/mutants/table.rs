@@ -3170,4 +3170,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         fate: KilledBy(&["wake_mpsc::a_chunk_given_back_wakes_the_producer"]),
         why: "the producer sleeps on",
     },
+    Mutant {
+        name: "mpsc_held_chunk_not_released",
+        file: "ring/src/mpsc/shared.rs",
+        find: "Taken::new(seq.next(), state).0,
+                Ordering::Release,",
+        nth: None,
+        replace: "Taken::new(seq.next(), state).0,
+                Ordering::Relaxed,",
+        bound: 2,
+        fate: KilledBy(&["mpsc_len::a_producer_counts_every_item_that_is_not_taken"]),
+        why: "how far the consumer was in its last chunk is taken for how far it is in this one",
+    },
 ];
