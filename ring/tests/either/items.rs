@@ -1,6 +1,6 @@
 //! Items one by one: order, room, closing, and the counts that either half gives.
 
-use chunkring::spsc::{Consumer, bounded};
+use crate::kind::{Consumer, Make, bounded, rounded};
 use chunkring::{Builder, PopError, PushError};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn items_come_out_in_the_order_they_went_in() {
         for preallocate in [false, true] {
             let (mut producer, mut consumer) = Builder::new(chunk_len, chunks)
                 .preallocate(preallocate)
-                .spsc()
+                .ring()
                 .unwrap();
             let (mut next_in, mut next_out) = (0, 0);
             for round in 0..200 {
@@ -58,7 +58,8 @@ fn items_come_out_in_the_order_they_went_in() {
 #[test]
 fn a_ring_holds_exactly_its_capacity_and_again_once_drained() {
     for (chunk_len, chunks) in SHAPES {
-        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).ring().unwrap();
+        let chunk_len = rounded(chunk_len);
         let capacity = chunk_len * chunks;
         assert_eq!(
             (producer.capacity(), consumer.capacity()),
@@ -92,7 +93,7 @@ fn a_ring_holds_exactly_its_capacity_and_again_once_drained() {
 
 #[test]
 fn room_comes_back_a_chunk_at_a_time() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
     for number in 0..8 {
         producer.push(number).unwrap();
     }
@@ -109,7 +110,7 @@ fn room_comes_back_a_chunk_at_a_time() {
 
 #[test]
 fn the_producers_count_is_exact_once_the_consumer_has_found_nothing() {
-    let (mut producer, mut consumer) = Builder::new(8, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(8, 2).ring().unwrap();
     for number in 0..3 {
         producer.push(number).unwrap();
     }
@@ -123,7 +124,7 @@ fn the_producers_count_is_exact_once_the_consumer_has_found_nothing() {
 
 #[test]
 fn what_was_pushed_before_the_producers_end_is_received_before_closed() {
-    let (mut producer, mut consumer) = Builder::new(2, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 3).ring().unwrap();
     for number in 0..5 {
         producer.push(number).unwrap();
     }
@@ -160,7 +161,7 @@ fn a_last_item_that_races_with_its_producers_end_is_never_lost() {
         received
     });
     for _ in 0..rounds {
-        let (mut producer, consumer) = Builder::new(1, 1).spsc().unwrap();
+        let (mut producer, consumer) = Builder::new(1, 1).ring().unwrap();
         to_consumer.send(consumer).unwrap();
         producer.push(1).unwrap();
     }
@@ -170,7 +171,7 @@ fn a_last_item_that_races_with_its_producers_end_is_never_lost() {
 
 #[test]
 fn a_ring_without_its_consumer_refuses_at_the_next_chunk() {
-    let (mut producer, consumer) = Builder::new(4, 2).spsc().unwrap();
+    let (mut producer, consumer) = Builder::new(4, 2).ring().unwrap();
     producer.push(0).unwrap();
     assert!(!producer.is_closed());
     drop(consumer);
@@ -188,7 +189,7 @@ fn a_ring_without_its_consumer_refuses_at_the_next_chunk() {
 fn a_ring_that_is_not_empty_gives_an_item() {
     // Every push of chunks this short goes to another chunk.
     for chunk_len in [1, 2] {
-        let (mut producer, mut consumer) = Builder::new(chunk_len, 3).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(chunk_len, 3).ring().unwrap();
         let items = 20_000;
         let sender = thread::spawn(move || {
             for number in 0..items {
@@ -215,7 +216,7 @@ fn a_ring_that_is_not_empty_gives_an_item() {
 
 #[test]
 fn a_push_that_has_returned_is_seen_by_whoever_was_told_of_it() {
-    let (mut producer, mut consumer) = Builder::new(1, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 2).ring().unwrap();
     let (tell, told) = mpsc::sync_channel(0);
     let sender = thread::spawn(move || {
         for number in 0..500 {
@@ -237,9 +238,9 @@ fn a_push_that_has_returned_is_seen_by_whoever_was_told_of_it() {
 
 #[test]
 fn no_count_exceeds_the_capacity_while_the_other_half_works() {
-    let (mut producer, mut consumer) = Builder::new(3, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 3).ring().unwrap();
     let items = 20_000;
-    let capacity = 9;
+    let capacity = 12;
     let sender = thread::spawn(move || {
         let mut next = 0;
         while next < items {
@@ -285,7 +286,7 @@ fn no_count_exceeds_the_capacity_while_the_other_half_works() {
 
 #[test]
 fn every_slot_said_to_be_free_can_be_pushed_to() {
-    let (mut producer, mut consumer) = Builder::new(2, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 3).ring().unwrap();
     let receiver = thread::spawn(move || {
         let mut next = 0;
         while let Ok(()) | Err(PopError::Empty) = consumer.pop().map(|item| {
@@ -312,7 +313,7 @@ fn every_slot_said_to_be_free_can_be_pushed_to() {
 
 #[test]
 fn a_full_ring_says_so_at_once_while_its_oldest_chunk_is_being_read() {
-    let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).ring().unwrap();
     for number in 0..4 {
         producer.push(number).unwrap();
     }
@@ -336,7 +337,7 @@ fn what_a_half_did_before_its_end_is_seen_by_who_finds_it_closed() {
     unsafe impl Sync for Plain {}
     for round in 0..400 {
         let word = Arc::new(Plain(UnsafeCell::new(0)));
-        let (producer, consumer) = Builder::new(1, 1).spsc::<u8>().unwrap();
+        let (producer, consumer) = Builder::new(1, 1).ring::<u8>().unwrap();
         let set = {
             let word = Arc::clone(&word);
             // SAFETY: the other thread looks at the word only after this one's half is gone.

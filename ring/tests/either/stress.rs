@@ -2,7 +2,7 @@
 //!
 //! The number of items is bounded, and so is the time: a run is also short enough for a sanitizer.
 
-use chunkring::spsc::{Consumer, Producer};
+use crate::kind::{Consumer, Make, Producer};
 use chunkring::{Builder, PopError, ReserveError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -142,7 +142,7 @@ fn order_and_content_survive_two_threads_at_full_speed() {
         let (producer, consumer) = Builder::new(chunk_len, chunks)
             .preallocate(seed % 2 == 0)
             .origin(usize::MAX - 1000)
-            .spsc()
+            .ring()
             .unwrap();
         let items = ITEMS / shapes.len() as u64;
         let receiver = thread::spawn(move || consume(consumer, Random(seed * 0xBEEF)));
@@ -159,7 +159,7 @@ fn order_and_content_survive_two_threads_at_full_speed() {
 fn items_on_the_heap_are_freed_by_whoever_comes_to_it() {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     for seed in 1..300 {
-        let (mut producer, mut consumer) = Builder::new(4, 3).spsc::<Box<u64>>().unwrap();
+        let (mut producer, mut consumer) = Builder::new(4, 3).ring::<Box<u64>>().unwrap();
         let sender = thread::spawn(move || {
             STARTED.store(seed, Ordering::Relaxed);
             for number in 0..Random(seed).next() % 40 {

@@ -1,6 +1,6 @@
 //! What the types may be used for: which threads they may go to, and how they print.
 
-use chunkring::spsc::{Consumer, Grant, Producer, ReadSlice};
+use crate::kind::{Consumer, Grant, Make, Producer, ReadSlice};
 use chunkring::{BuildError, Builder, PopError, PushError, ReserveError};
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
@@ -15,7 +15,7 @@ assert_impl_all!(Producer<u8>: Send, Unpin, Debug);
 assert_impl_all!(Consumer<u8>: Send, Unpin, Debug);
 assert_impl_all!(Producer<Cell<u8>>: Send);
 assert_impl_all!(Consumer<Cell<u8>>: Send);
-assert_not_impl_any!(Producer<u8>: Sync, Clone);
+assert_not_impl_any!(Producer<u8>: Sync);
 assert_not_impl_any!(Consumer<u8>: Sync, Clone);
 assert_not_impl_any!(Producer<Rc<()>>: Send, Sync);
 assert_not_impl_any!(Consumer<Rc<()>>: Send, Sync);
@@ -107,7 +107,7 @@ fn every_error_says_something_of_its_own() {
 
 #[test]
 fn debugging_a_half_shows_its_counts_and_no_item() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
     producer.push(Plain).ok().unwrap();
     let text = format!("{producer:?}");
     assert_eq!(

@@ -1,15 +1,14 @@
 //! A ring that changes its shape while it is used.
 
-mod nothing;
-mod witness;
-
-use chunkring::spsc::{Consumer, Producer};
+use crate::kind::{
+    Consumer, Make, Producer, chunk_bytes, longest, rounded, seal_if_wanted, want_seal,
+};
+use crate::nothing::pool_of_nothing;
+use crate::witness::Ledger;
 use chunkring::{Builder, Control, Pool, PopError, PushError, ReserveError, ResizeError};
-use nothing::pool_of_nothing;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use witness::Ledger;
 
 fn push_all(producer: &mut Producer<u64>, items: std::ops::Range<u64>) {
     for item in items {
@@ -26,7 +25,7 @@ fn pop_all(consumer: &mut Consumer<u64>, items: std::ops::Range<u64>) {
 
 #[test]
 fn more_chunks_count_from_the_next_chunk_on_and_nothing_is_lost() {
-    let (mut producer, mut consumer) = Builder::new(2, 4).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 4).ring().unwrap();
     let control = producer.control();
     push_all(&mut producer, 0..8);
     assert_eq!(producer.push(8), Err(PushError::Full(8)));
@@ -43,12 +42,14 @@ fn more_chunks_count_from_the_next_chunk_on_and_nothing_is_lost() {
 #[test]
 fn a_new_length_counts_from_the_next_chunk_on_and_nothing_is_lost() {
     for (before, after) in [(4, 7), (4, 3), (1, 16), (16, 1)] {
-        let (mut producer, mut consumer) = Builder::new(before, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(before, 2).ring().unwrap();
         let control = consumer.control();
         producer.push(0).unwrap();
         control.set_chunk_len(after).unwrap();
-        assert_eq!((producer.chunk_len(), control.chunk_len()), (after, after));
+        assert_eq!(producer.chunk_len(), rounded(after));
+        assert_eq!(control.chunk_len(), rounded(after));
         // The rest of the chunk that is being filled, and one of the new length.
+        let (before, after) = (rounded(before), rounded(after));
         let room = before + after;
         assert_eq!(producer.free_slots(), room - 1);
         push_all(&mut producer, 1..room as u64);
@@ -63,7 +64,7 @@ fn a_new_length_counts_from_the_next_chunk_on_and_nothing_is_lost() {
 
 #[test]
 fn fewer_chunks_refuse_new_ones_until_the_backlog_fits_and_more_fit_again_later() {
-    let (mut producer, mut consumer) = Builder::new(1, 8).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 8).ring().unwrap();
     let control = producer.control();
     push_all(&mut producer, 0..8);
     control.set_chunks(4).unwrap();
@@ -96,14 +97,14 @@ fn fewer_chunks_refuse_new_ones_until_the_backlog_fits_and_more_fit_again_later(
 
 #[test]
 fn a_refusal_names_the_bound_and_changes_nothing() {
-    let (mut producer, mut consumer) = Builder::new(4, 3).max_chunks(20).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 3).max_chunks(20).ring().unwrap();
     push_all(&mut producer, 0..5);
     let control = producer.control();
     let max = control.max_chunks();
     assert_eq!(max, 32, "a power of two of entries");
     let max_len = control.max_chunk_len();
     // So that 32 of them stay within `isize::MAX` slots.
-    assert_eq!(max_len, isize::MAX as usize / 32);
+    assert_eq!(max_len, longest(isize::MAX as usize / 32));
     let zero_len = ResizeError::ZeroChunkLen;
     let zero_chunks = ResizeError::ZeroChunks;
     let too_many = |chunks| ResizeError::TooManyChunks { chunks, max };
@@ -136,7 +137,7 @@ fn a_refusal_names_the_bound_and_changes_nothing() {
 
     // The bounds themselves are within: there is only no memory for such a chunk.
     let builder = Builder::new(4, 3).max_chunks(20).pool(&pool_of_nothing());
-    let (mut producer, _consumer) = builder.spsc().unwrap();
+    let (mut producer, _consumer) = builder.ring().unwrap();
     producer.control().resize(max_len, max).unwrap();
     assert!(producer.capacity() <= isize::MAX as usize);
     assert_eq!(producer.free_slots(), max * max_len);
@@ -145,83 +146,9 @@ fn a_refusal_names_the_bound_and_changes_nothing() {
 }
 
 #[test]
-fn long_chunks_bound_their_number_and_many_chunks_their_length() {
-    let half = isize::MAX as usize;
-    let (producer, _consumer) = Builder::new(half / 3, 2).spsc::<()>().unwrap();
-    let control = producer.control();
-    assert_eq!(
-        (control.max_chunks(), control.max_chunk_len()),
-        (3, half / 3)
-    );
-    control.set_chunks(3).unwrap();
-    assert!(producer.capacity() <= half && producer.free_slots() <= half);
-    assert!(control.set_chunks(4).is_err());
-    let asked = Builder::new(half / 3, 2).max_chunks(4);
-    assert!(
-        asked.spsc::<()>().is_err(),
-        "what was asked for is not cut down"
-    );
-    assert!(
-        Builder::new(1, 1)
-            .max_chunks(usize::MAX)
-            .spsc::<()>()
-            .is_err()
-    );
-    let (producer, _consumer) = Builder::new(1, 3).max_chunks(0).spsc::<()>().unwrap();
-    assert_eq!(producer.control().max_chunks(), 4);
-}
-
-#[test]
-fn a_reservation_is_as_long_as_the_new_length_allows_and_an_empty_chunk_goes_back() {
-    for chunks in [1, 3] {
-        let (mut producer, mut consumer) = Builder::new(4, chunks).spsc().unwrap();
-        let control = producer.control();
-        drop(producer.reserve(1).unwrap()); // a chunk in which there is nothing
-        let refused = producer.reserve(6).unwrap_err();
-        assert!(matches!(
-            refused,
-            ReserveError::TooLong {
-                requested: 6,
-                chunk_len: 4
-            }
-        ));
-        control.set_chunk_len(6).unwrap();
-        if chunks == 1 {
-            assert!(producer.reserve(6).unwrap_err().is_full());
-            assert_eq!(
-                consumer.pop(),
-                Err(PopError::Empty),
-                "the look gives it back"
-            );
-        }
-        let mut grant = producer.reserve(6).unwrap();
-        grant.extend_from_slice(&[1, 2, 3, 4, 5, 6]);
-        grant.commit_all();
-        assert_eq!((producer.len(), consumer.len()), (6, 6));
-        control.set_chunk_len(2).unwrap();
-        assert_eq!(*consumer.read().unwrap(), [1, 2, 3, 4, 5, 6]);
-        let chunk = consumer.take_chunk().unwrap();
-        assert_eq!(*chunk, [1, 2, 3, 4, 5, 6]);
-        let refused = producer.reserve(3).unwrap_err();
-        assert!(matches!(
-            refused,
-            ReserveError::TooLong {
-                requested: 3,
-                chunk_len: 2
-            }
-        ));
-        // What a longer chunk has left is there to be used all the same.
-        control.set_chunk_len(8).unwrap();
-        producer.push(7).unwrap();
-        control.set_chunk_len(2).unwrap();
-        assert_eq!(producer.reserve(7).unwrap().len(), 7);
-    }
-}
-
-#[test]
 fn a_grant_a_slice_and_a_chunk_that_are_held_stay_valid() {
     let shapes = [(1, 1), (32, 16), (5, 2), (8, 1)];
-    let (mut producer, mut consumer) = Builder::new(8, 4).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(8, 4).ring().unwrap();
     let control = producer.control();
     push_all(&mut producer, 0..11);
     let chunk = consumer.take_chunk().unwrap();
@@ -243,7 +170,8 @@ fn a_grant_a_slice_and_a_chunk_that_are_held_stay_valid() {
     assert_eq!(*chunk, [0, 1, 2, 3, 4, 5, 6, 7]);
     pop_all(&mut consumer, 9..16);
     control.trim();
-    assert_eq!(control.pool().used(), 128 + 64, "the chunk that is held");
+    let held = chunk_bytes::<u64>(8);
+    assert_eq!(control.pool().used(), held, "the chunk that is held");
     drop(chunk);
     control.trim();
     assert_eq!(control.pool().used(), 0);
@@ -252,7 +180,7 @@ fn a_grant_a_slice_and_a_chunk_that_are_held_stay_valid() {
 #[test]
 fn items_on_the_heap_survive_growth_and_shrinking_and_are_dropped_once() {
     let ledger = Ledger::new();
-    let (mut producer, mut consumer) = Builder::new(3, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(3, 3).ring().unwrap();
     let control = producer.control();
     let mut made = 0;
     let mut taken = 0;
@@ -277,7 +205,7 @@ fn items_on_the_heap_survive_growth_and_shrinking_and_are_dropped_once() {
 fn a_control_outlives_both_halves_and_finds_nothing_there() {
     for order in 0..6 {
         let ledger = Ledger::new();
-        let (mut producer, mut consumer) = Builder::new(2, 4).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(2, 4).ring().unwrap();
         for _ in 0..7 {
             producer.push(ledger.item()).unwrap();
         }
@@ -322,7 +250,7 @@ fn sequence_numbers_and_positions_wrap_under_resizing() {
     ] {
         for preallocate in [false, true] {
             let builder = Builder::new(2, 3).preallocate(preallocate).origin(origin);
-            let (mut producer, mut consumer) = builder.spsc().unwrap();
+            let (mut producer, mut consumer) = builder.ring().unwrap();
             let control = producer.control();
             let mut put = 0;
             let mut taken = 0;
@@ -371,7 +299,7 @@ fn produce(mut producer: Producer<Box<u64>>, stop: &AtomicBool) -> u64 {
     while !stop.load(Ordering::Relaxed) {
         match random.below(8) {
             0 => producer.seal(),
-            1 => drop(producer.seal_if_requested()),
+            1 => seal_if_wanted(&mut producer),
             2 | 3 => {
                 let count = random.below(producer.chunk_len() + 1);
                 match producer.reserve(count) {
@@ -420,7 +348,7 @@ fn consume(mut consumer: Consumer<Box<u64>>) -> u64 {
                 Err(error) if error.is_closed() => Err(PopError::Closed),
                 Err(error) => {
                     if error.is_open() {
-                        consumer.request_seal();
+                        want_seal(&mut consumer);
                     }
                     Err(PopError::Empty)
                 }
@@ -460,7 +388,7 @@ fn resize(control: &Control<Box<u64>>, number: usize, seed: u64) {
             thread::yield_now();
         }
         // In traffic or idle, in the pool, held by the consumer, and in the hands of a thread.
-        let most = (16 + 16 + 7 + 5) * (128 + 64 * 8);
+        let most = (16 + 16 + 7 + 5) * chunk_bytes::<Box<u64>>(64);
         let used = control.pool().used();
         assert!(used <= most.min(control.pool().budget()), "{used} bytes");
     }
@@ -472,7 +400,7 @@ fn resize_under_load(resizers: usize, budget: Option<usize>, preallocate: bool) 
         .pool(&pool)
         .preallocate(preallocate)
         .origin(usize::MAX - 5000)
-        .spsc()
+        .ring()
         .unwrap();
     let control = producer.control();
     let stop = Arc::new(AtomicBool::new(false));
@@ -506,7 +434,7 @@ fn resize_under_load(resizers: usize, budget: Option<usize>, preallocate: bool) 
     assert_eq!(receiver.join().unwrap(), sent);
     assert!(sent > 0);
     assert!(
-        pool.used() <= 16 * (128 + 64 * 8),
+        pool.used() <= 16 * chunk_bytes::<Box<u64>>(64),
         "only idle blocks are left"
     );
     control.trim();
@@ -527,13 +455,13 @@ fn several_threads_resize_and_trim_at_once_under_load() {
 #[test]
 fn a_tight_budget_is_no_obstacle_to_resizing_under_load() {
     // Room for three of the longest chunks.
-    resize_under_load(2, Some(3 * (128 + 64 * 8)), false);
+    resize_under_load(2, Some(3 * chunk_bytes::<Box<u64>>(64)), false);
 }
 
 #[test]
 fn the_end_of_a_ring_and_trims_by_others_free_every_chunk_once() {
     for round in 0..300 {
-        let (mut producer, mut consumer) = Builder::new(1, 16).preallocate(true).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(1, 16).preallocate(true).ring().unwrap();
         let pool = producer.control().pool().clone();
         let barrier = Arc::new(Barrier::new(4));
         let mut threads = Vec::new();

@@ -1,57 +1,21 @@
 //! Shapes: which can be had, how a capacity is divided, and chunks too large for a stack.
 
-mod nothing;
-
-use chunkring::spsc::bounded;
-use chunkring::spsc::{Consumer, Producer};
+use crate::kind::{Consumer, Make, Producer, bounded};
 use chunkring::{BuildError, Builder};
-use nothing::pool_of_nothing;
 use std::thread;
 
 #[test]
 fn a_ring_of_no_slots_is_refused() {
     assert_eq!(
-        Builder::new(0, 1).spsc::<u8>().unwrap_err(),
+        Builder::new(0, 1).ring::<u8>().unwrap_err(),
         BuildError::ZeroChunkLen
     );
     assert_eq!(
-        Builder::new(1, 0).spsc::<u8>().unwrap_err(),
+        Builder::new(1, 0).ring::<u8>().unwrap_err(),
         BuildError::ZeroChunks
     );
     assert_eq!(bounded::<u8>(0).unwrap_err(), BuildError::ZeroChunkLen);
     assert_eq!(bounded::<()>(0).unwrap_err(), BuildError::ZeroChunkLen);
-}
-
-#[test]
-fn the_largest_shapes_are_told_apart_from_impossible_ones() {
-    let half = isize::MAX as usize;
-    assert!(Builder::new(half, 1).spsc::<()>().is_ok());
-    assert!(Builder::new(half / 3, 3).spsc::<()>().is_ok());
-    let too_large = BuildError::TooLarge {
-        chunk_len: half / 3 + 1,
-        chunks: 3,
-        item_size: 0,
-    };
-    assert_eq!(
-        Builder::new(half / 3 + 1, 3).spsc::<()>().unwrap_err(),
-        too_large
-    );
-    // The largest block there may be, which no chunk is allocated of before it is needed.
-    // It begins with a head, and is rounded up to its alignment of 128 bytes.
-    let longest = half - 127 - 128;
-    let builder = Builder::new(longest, 1).pool(&pool_of_nothing());
-    let (mut producer, _consumer) = builder.spsc::<u8>().unwrap();
-    assert!(producer.push(1).unwrap_err().is_full());
-    assert!(producer.reserve(longest).unwrap_err().is_full());
-    assert!(producer.reserve(longest + 1).unwrap_err().is_too_long());
-    assert_eq!(
-        builder.preallocate(true).spsc::<u8>().unwrap_err(),
-        BuildError::OutOfMemory
-    );
-    assert!(matches!(
-        Builder::new(longest + 1, 1).spsc::<u8>().unwrap_err(),
-        BuildError::TooLarge { .. }
-    ));
 }
 
 #[test]
@@ -86,8 +50,8 @@ fn a_capacity_is_divided_into_a_few_chunks_and_never_short() {
 #[test]
 fn a_builder_makes_rings_that_have_nothing_in_common() {
     let builder = Builder::new(1, 1);
-    let (mut producer, _consumer) = builder.spsc().unwrap();
-    let (_producer, mut consumer) = builder.clone().spsc::<u8>().unwrap();
+    let (mut producer, _consumer) = builder.ring().unwrap();
+    let (_producer, mut consumer) = builder.clone().ring::<u8>().unwrap();
     producer.push(1_u8).unwrap();
     assert!(consumer.pop().is_err());
 }
@@ -109,7 +73,7 @@ fn a_chunk_larger_than_the_stack_is_never_on_it() {
         for preallocate in [false, true] {
             let (mut producer, mut consumer) = Builder::new(64, 2)
                 .preallocate(preallocate)
-                .spsc::<[u8; 4 << 10]>()
+                .ring::<[u8; 4 << 10]>()
                 .unwrap();
             producer.push([1; 4 << 10]).unwrap();
             assert_eq!(consumer.pop().unwrap()[5], 1);
@@ -130,14 +94,14 @@ fn an_item_of_an_eighth_of_the_stack_goes_in_and_out() {
         consumer.pop().as_ref().map(|item| item[77]).ok()
     }
     on_a_small_stack(|| {
-        let (mut producer, mut consumer) = Builder::new(31, 1).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(32, 1).ring().unwrap();
         for round in 0..3 {
-            for number in 0..31 {
-                assert!(put(&mut producer, round * 31 + number));
+            for number in 0..32 {
+                assert!(put(&mut producer, round * 32 + number));
             }
             assert!(!put(&mut producer, 0));
-            for number in 0..31 {
-                assert_eq!(take(&mut consumer), Some(round * 31 + number));
+            for number in 0..32 {
+                assert_eq!(take(&mut consumer), Some(round * 32 + number));
             }
         }
     });
@@ -147,7 +111,7 @@ fn an_item_of_an_eighth_of_the_stack_goes_in_and_out() {
 fn items_filled_in_place_are_never_on_the_stack() {
     on_a_small_stack(|| {
         // A byte chunk of 16 MiB, filled in place.
-        let (mut producer, mut consumer) = Builder::new(16 << 20, 1).spsc::<u8>().unwrap();
+        let (mut producer, mut consumer) = Builder::new(16 << 20, 1).ring::<u8>().unwrap();
         let mut grant = producer.reserve(16 << 20).unwrap();
         for slot in grant.spare_mut() {
             slot.write(7);
@@ -162,7 +126,7 @@ fn items_filled_in_place_are_never_on_the_stack() {
             let item = [1; 32 << 10];
             let (mut producer, mut consumer) = Builder::new(64, 2)
                 .preallocate(preallocate)
-                .spsc::<[u8; 32 << 10]>()
+                .ring::<[u8; 32 << 10]>()
                 .unwrap();
             let mut grant = producer.reserve(64).unwrap();
             for _ in 0..64 {
@@ -176,7 +140,7 @@ fn items_filled_in_place_are_never_on_the_stack() {
             // A whole mebibyte an item, which must not be moved at all.
             let (mut producer, mut consumer) = Builder::new(2, 1)
                 .preallocate(preallocate)
-                .spsc::<[u8; 1 << 20]>()
+                .ring::<[u8; 1 << 20]>()
                 .unwrap();
             let mut grant = producer.reserve(2).unwrap();
             for slot in grant.spare_mut() {

@@ -1,5 +1,6 @@
 //! Items without a size still have a number, an order of drops, and a place in the capacity.
 
+use crate::kind::Make;
 use chunkring::{Builder, PopError, PushError};
 use std::cell::Cell;
 
@@ -28,7 +29,7 @@ fn the_capacity_counts_for_items_without_a_size() {
         for preallocate in [false, true] {
             let (mut producer, mut consumer) = Builder::new(chunk_len, chunks)
                 .preallocate(preallocate)
-                .spsc()
+                .ring()
                 .unwrap();
             for _ in 0..10 {
                 for _ in 0..4 {
@@ -49,7 +50,7 @@ fn the_capacity_counts_for_items_without_a_size() {
 fn every_item_without_a_size_is_dropped_once() {
     for chunk_len in [1, 3, 4] {
         DROPS.set(0);
-        let (mut producer, mut consumer) = Builder::new(chunk_len, 5).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(chunk_len, 5).ring().unwrap();
         for _ in 0..5 {
             producer.push(Nothing).unwrap();
         }
@@ -70,20 +71,8 @@ fn every_item_without_a_size_is_dropped_once() {
 }
 
 #[test]
-fn a_chunk_of_items_without_a_size_may_be_as_long_as_positions_reach() {
-    let len = isize::MAX as usize;
-    let (mut producer, mut consumer) = Builder::new(len, 1).preallocate(true).spsc().unwrap();
-    producer.reserve(len).unwrap().commit_all();
-    let mut grant = producer.reserve(2).unwrap();
-    grant.extend_from_slice(&[(), ()]);
-    grant.commit_all();
-    assert_eq!((producer.free_slots(), consumer.len()), (len - 2, 2));
-    assert_eq!(*consumer.read().unwrap(), [(), ()]);
-}
-
-#[test]
 fn references_to_items_without_a_size_are_aligned() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
     producer.push(AlignedNothing).unwrap();
     let mut grant = producer.reserve(2).unwrap();
     assert_eq!(grant.spare_mut().as_ptr() as usize % 4096, 0);

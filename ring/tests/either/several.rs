@@ -1,5 +1,6 @@
 //! Several items in one call: as many as fit, or all of them or none.
 
+use crate::kind::Make;
 use chunkring::{Builder, ReserveError, TooFewItems};
 
 /// Shapes in which slices end before, at and behind chunk ends.
@@ -10,7 +11,7 @@ fn shapes() -> impl Iterator<Item = (usize, usize)> {
 #[test]
 fn slices_of_every_length_go_in_and_out_as_far_as_they_fit() {
     for (chunk_len, chunks) in shapes() {
-        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).spsc::<u32>().unwrap();
+        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).ring::<u32>().unwrap();
         let (mut next_in, mut next_out) = (0, 0);
         for round in 0..60 {
             let wanted = round % 23;
@@ -35,7 +36,7 @@ fn slices_of_every_length_go_in_and_out_as_far_as_they_fit() {
 
 #[test]
 fn a_partial_slice_leaves_no_slot_unused() {
-    let (mut producer, mut consumer) = Builder::new(4, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 3).ring().unwrap();
     for _ in 0..3 {
         assert_eq!(producer.push_partial_slice(&[1, 2, 3]), 3);
     }
@@ -52,7 +53,7 @@ fn a_partial_slice_leaves_no_slot_unused() {
 
 #[test]
 fn a_whole_slice_goes_in_side_by_side_or_not_at_all() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
     producer.push_whole_slice(&[1, 2, 3]).unwrap();
     producer.push_whole_slice(&[4, 5]).unwrap();
     assert_eq!(
@@ -75,7 +76,7 @@ fn a_whole_slice_goes_in_side_by_side_or_not_at_all() {
 
 #[test]
 fn a_whole_slice_comes_out_of_several_chunks_or_not_at_all() {
-    let (mut producer, mut consumer) = Builder::new(2, 3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 3).ring().unwrap();
     producer.push_partial_slice(&[1, 2, 3, 4, 5]);
     let mut out = [0; 6];
     let refused = consumer.pop_whole_slice(&mut out);
@@ -98,7 +99,7 @@ fn a_whole_slice_comes_out_of_several_chunks_or_not_at_all() {
 
 #[test]
 fn an_iterator_loses_no_item_that_does_not_fit() {
-    let (mut producer, mut consumer) = Builder::new(3, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(3, 2).ring().unwrap();
     let mut words = (0..20).map(|number| number.to_string());
     let mut all = Vec::new();
     loop {
@@ -117,12 +118,12 @@ fn an_iterator_loses_no_item_that_does_not_fit() {
 
 #[test]
 fn a_closed_ring_takes_nothing_more_and_gives_what_is_left() {
-    let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).ring().unwrap();
     assert_eq!(producer.push_partial_slice(&[1, 2, 3]), 3);
     drop(producer);
     assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
 
-    let (mut producer, consumer) = Builder::new(2, 2).spsc().unwrap();
+    let (mut producer, consumer) = Builder::new(2, 2).ring().unwrap();
     drop(consumer);
     assert_eq!(producer.push_partial_slice(&[1]), 0);
     assert_eq!(producer.push_iter(&mut [1].into_iter()), 0);

@@ -1,16 +1,14 @@
 //! Chunks that leave the ring whole.
 
-mod nothing;
-mod witness;
-
+use crate::kind::{Make, seal_if_wanted, want_seal};
+use crate::nothing::pool_of_nothing;
+use crate::witness::{Ledger, assert_drop_panics};
 use chunkring::{Builder, OwnedChunk, PopError, PushError, TakeError};
-use nothing::pool_of_nothing;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::thread;
-use witness::{Ledger, assert_drop_panics};
 
 assert_impl_all!(OwnedChunk<u8>: Send, Sync);
 assert_impl_all!(OwnedChunk<Cell<u8>>: Send);
@@ -21,29 +19,30 @@ assert_impl_all!(chunkring::Pool: Send, Sync, Clone);
 
 #[test]
 fn only_a_complete_chunk_is_taken_out_and_each_refusal_says_why() {
-    let (mut producer, mut consumer) = Builder::new(3, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
     assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Empty);
     producer.push(0).unwrap();
     producer.push(1).unwrap();
-    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Open);
-    assert_eq!(consumer.len(), 2, "a refusal takes nothing");
     producer.push(2).unwrap();
-    assert_eq!(*consumer.take_chunk().unwrap(), [0, 1, 2]);
+    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Open);
+    assert_eq!(consumer.len(), 3, "a refusal takes nothing");
     producer.push(3).unwrap();
-    assert_eq!(consumer.pop(), Ok(3));
-    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Empty);
+    assert_eq!(*consumer.take_chunk().unwrap(), [0, 1, 2, 3]);
     producer.push(4).unwrap();
+    assert_eq!(consumer.pop(), Ok(4));
+    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Empty);
+    producer.push(5).unwrap();
     drop(producer);
-    assert_eq!(*consumer.take_chunk().unwrap(), [4], "the last is complete");
+    assert_eq!(*consumer.take_chunk().unwrap(), [5], "the last is complete");
     assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Closed);
 }
 
 #[test]
 fn a_chunk_has_what_was_left_of_it_and_the_ring_goes_on_behind_it() {
     for sealed in [false, true] {
-        for taken in 0..4 {
-            let (mut producer, mut consumer) = Builder::new(5, 3).spsc().unwrap();
-            let count = if sealed { 4 } else { 5 };
+        for taken in 0..3 {
+            let (mut producer, mut consumer) = Builder::new(4, 3).ring().unwrap();
+            let count = if sealed { 3 } else { 4 };
             for number in 0..count {
                 producer.push(number).unwrap();
             }
@@ -65,7 +64,7 @@ fn a_chunk_has_what_was_left_of_it_and_the_ring_goes_on_behind_it() {
 
 #[test]
 fn a_chunk_that_is_out_takes_no_place_in_the_ring() {
-    let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).ring().unwrap();
     let mut held = Vec::new();
     for round in 0..50 {
         for number in 0..4 {
@@ -88,40 +87,22 @@ fn a_chunk_that_is_out_takes_no_place_in_the_ring() {
 
 #[test]
 fn sealing_an_empty_a_full_or_a_sealed_chunk_changes_nothing() {
-    let (mut producer, mut consumer) = Builder::new(3, 1).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 1).ring().unwrap();
     for _ in 0..3 {
         producer.seal();
-        assert_eq!(producer.free_slots(), 3);
-        drop(producer.reserve(1).unwrap());
-        producer.seal();
-        assert_eq!(producer.free_slots(), 3, "nothing is in the chunk yet");
+        assert_eq!(producer.free_slots(), 4);
         producer.push(1).unwrap();
         producer.seal();
         assert_eq!(producer.free_slots(), 0);
         producer.seal();
-        assert_eq!((producer.len(), consumer.len()), (1, 1));
+        assert_eq!(consumer.len(), 1);
         assert_eq!(*consumer.take_chunk().unwrap(), [1]);
-        for number in 0..3 {
+        for number in 0..4 {
             producer.push(number).unwrap();
         }
         producer.seal();
-        assert_eq!(*consumer.take_chunk().unwrap(), [0, 1, 2]);
+        assert_eq!(*consumer.take_chunk().unwrap(), [0, 1, 2, 3]);
     }
-}
-
-#[test]
-fn a_wish_to_seal_is_met_once() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
-    producer.push(1).unwrap();
-    assert!(!producer.seal_if_requested());
-    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Open);
-    consumer.request_seal();
-    consumer.request_seal();
-    assert!(producer.seal_if_requested());
-    assert_eq!(*consumer.take_chunk().unwrap(), [1]);
-    producer.push(2).unwrap();
-    assert!(!producer.seal_if_requested());
-    assert_eq!(consumer.take_chunk().unwrap_err(), TakeError::Open);
 }
 
 #[test]
@@ -129,7 +110,7 @@ fn a_chunk_survives_everything_else_and_each_item_is_dropped_once() {
     for moved_out in 0..=3 {
         for send in [false, true] {
             let ledger = Ledger::new();
-            let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
             for _ in 0..5 {
                 producer.push(ledger.item()).unwrap();
             }
@@ -161,7 +142,7 @@ fn a_chunk_survives_everything_else_and_each_item_is_dropped_once() {
 fn a_drop_that_panics_in_a_chunk_drops_the_others_once_and_gives_the_memory_back() {
     for first_moved in [false, true] {
         let ledger = Ledger::panicking_at(&[1]);
-        let (mut producer, mut consumer) = Builder::new(4, 2).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
         for _ in 0..4 {
             producer.push(ledger.item()).unwrap();
         }
@@ -185,7 +166,7 @@ fn a_drop_that_panics_in_a_chunk_drops_the_others_once_and_gives_the_memory_back
 #[test]
 fn a_drop_that_panics_on_the_way_keeps_no_chunk_from_being_taken_out() {
     let ledger = Ledger::panicking_at(&[1]);
-    let (mut producer, mut consumer) = Builder::new(2, 2).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).ring().unwrap();
     for _ in 0..4 {
         producer.push(ledger.item()).unwrap();
     }
@@ -201,14 +182,14 @@ fn a_drop_that_panics_on_the_way_keeps_no_chunk_from_being_taken_out() {
 
 #[test]
 fn items_of_a_chunk_can_be_changed_in_place() {
-    let (mut producer, mut consumer) = Builder::new(3, 2).spsc().unwrap();
-    for number in [3, 1, 2] {
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring().unwrap();
+    for number in [3, 1, 4, 2] {
         producer.push(number).unwrap();
     }
     let mut chunk = consumer.take_chunk().unwrap();
     chunk.sort_unstable();
     chunk[0] += 10;
-    assert_eq!(*chunk, [11, 2, 3]);
+    assert_eq!(*chunk, [11, 2, 3, 4]);
     assert!(!chunk.is_empty());
 }
 
@@ -216,7 +197,7 @@ fn items_of_a_chunk_can_be_changed_in_place() {
 fn the_headroom_adjoins_the_first_slot_whatever_its_length() {
     for headroom in [0, 1, 24, 111, 112, 113, 128, 1000, 5000] {
         let builder = Builder::new(300, 2).headroom(headroom);
-        let (mut producer, mut consumer) = builder.spsc().unwrap();
+        let (mut producer, mut consumer) = builder.ring().unwrap();
         let body = (0..300).map(|n| n as u8).collect::<Vec<_>>();
         for length in [1, 255, 300] {
             let mut grant = producer.reserve(length).unwrap();
@@ -246,7 +227,7 @@ fn the_headroom_of_aligned_items_and_of_items_without_a_size_is_there() {
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[repr(align(1024))]
     struct Wide(u8);
-    let (mut producer, mut consumer) = Builder::new(2, 2).headroom(1000).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).headroom(1000).ring().unwrap();
     producer.push(Wide(1)).unwrap();
     producer.push(Wide(2)).unwrap();
     let mut chunk = consumer.take_chunk().unwrap();
@@ -254,7 +235,7 @@ fn the_headroom_of_aligned_items_and_of_items_without_a_size_is_there() {
     assert_eq!(chunk.as_ptr() as usize % 1024, 0);
     assert_eq!(*chunk, [Wide(1), Wide(2)]);
 
-    let (mut producer, mut consumer) = Builder::new(9, 2).headroom(7).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(9, 2).headroom(7).ring().unwrap();
     for _ in 0..5 {
         producer.push(()).unwrap();
     }
@@ -274,13 +255,13 @@ fn a_headroom_that_cannot_exist_is_refused() {
             let builder = Builder::new(8, 2)
                 .headroom(headroom)
                 .preallocate(preallocate);
-            assert!(builder.spsc::<u8>().is_err(), "{headroom}");
-            assert!(builder.spsc::<()>().is_err(), "{headroom}");
+            assert!(builder.ring::<u8>().is_err(), "{headroom}");
+            assert!(builder.ring::<()>().is_err(), "{headroom}");
         }
     }
     // One that can exist, but not be had.
     let builder = Builder::new(8, 2).headroom(half - 4096);
-    let (mut producer, _consumer) = builder.pool(&pool_of_nothing()).spsc().unwrap();
+    let (mut producer, _consumer) = builder.pool(&pool_of_nothing()).ring().unwrap();
     assert_eq!(producer.push(1_u8), Err(PushError::Full(1)));
     assert!(producer.control().max_chunk_len() < 4096);
 }
@@ -288,7 +269,7 @@ fn a_headroom_that_cannot_exist_is_refused() {
 #[test]
 #[should_panic(expected = "a header of 4 bytes does not fit into a headroom of 3")]
 fn a_header_longer_than_the_headroom_panics() {
-    let (mut producer, mut consumer) = Builder::new(1, 1).headroom(3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 1).headroom(3).ring().unwrap();
     producer.push(1).unwrap();
     consumer.take_chunk().unwrap().with_header(&[0; 4]);
 }
@@ -296,7 +277,7 @@ fn a_header_longer_than_the_headroom_panics() {
 #[test]
 #[should_panic(expected = "bytes at the chunk's start have been taken out")]
 fn a_header_before_bytes_that_are_gone_panics() {
-    let (mut producer, mut consumer) = Builder::new(2, 1).headroom(3).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 1).headroom(3).ring().unwrap();
     producer.push(1).unwrap();
     producer.push(2).unwrap();
     consumer.pop().unwrap();
@@ -306,7 +287,7 @@ fn a_header_before_bytes_that_are_gone_panics() {
 #[test]
 fn chunks_go_through_three_threads_in_order() {
     const ITEMS: u64 = 50_000;
-    let (mut producer, mut consumer) = Builder::new(16, 4).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(16, 4).ring().unwrap();
     let pool = producer.control().pool().clone();
     let (chunks, received) = std::sync::mpsc::channel::<OwnedChunk<Box<u64>>>();
     let sender = thread::spawn(move || {
@@ -318,7 +299,7 @@ fn chunks_go_through_three_threads_in_order() {
                 thread::yield_now();
             }
             if number % 7 == 0 {
-                producer.seal_if_requested();
+                seal_if_wanted(&mut producer);
             }
         }
     });
@@ -329,7 +310,7 @@ fn chunks_go_through_three_threads_in_order() {
                 Err(TakeError::Closed) => break,
                 Err(error) => {
                     if error.is_open() {
-                        consumer.request_seal();
+                        want_seal(&mut consumer);
                     }
                     thread::yield_now();
                 }

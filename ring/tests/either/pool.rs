@@ -1,6 +1,6 @@
 //! Where chunks' memory comes from and goes to: budgets, sources, and what is kept.
 
-use chunkring::spsc::{Consumer, Producer};
+use crate::kind::{Consumer, Make, Producer, pass_unused};
 use chunkring::{BuildError, Builder, Pool, PushError, ReserveError, Source};
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
@@ -121,7 +121,7 @@ fn a_budget_is_used_to_the_last_byte_and_never_exceeded() {
         (usize::MAX, 8),
     ] {
         let pool = Pool::new(budget).unwrap();
-        let (mut producer, mut consumer) = Builder::new(4, 8).pool(&pool).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(4, 8).pool(&pool).ring().unwrap();
         let (mut put, mut taken) = (0, 0);
         for _ in 0..5 {
             assert_eq!(fill(&mut producer, &mut put), 4 * chunks, "{budget} bytes");
@@ -137,12 +137,12 @@ fn a_budget_is_used_to_the_last_byte_and_never_exceeded() {
 fn a_preallocated_ring_beyond_its_budget_is_refused_and_takes_nothing() {
     let pool = Pool::new(3 * chunk(4) - 1).unwrap();
     let builder = Builder::new(4, 3).preallocate(true).pool(&pool);
-    assert_eq!(builder.spsc::<u64>().unwrap_err(), BuildError::OutOfMemory);
+    assert_eq!(builder.ring::<u64>().unwrap_err(), BuildError::OutOfMemory);
     assert_eq!(pool.used(), 0);
     pool.set_budget(3 * chunk(4));
-    let ring = builder.spsc::<u64>().unwrap();
+    let ring = builder.ring::<u64>().unwrap();
     assert_eq!(pool.used(), pool.budget());
-    assert_eq!(builder.spsc::<u64>().unwrap_err(), BuildError::OutOfMemory);
+    assert_eq!(builder.ring::<u64>().unwrap_err(), BuildError::OutOfMemory);
     drop(ring);
     assert_eq!(pool.used(), 0);
 }
@@ -150,7 +150,7 @@ fn a_preallocated_ring_beyond_its_budget_is_refused_and_takes_nothing() {
 #[test]
 fn a_chunk_that_is_out_counts_until_it_is_dropped() {
     let pool = Pool::new(2 * chunk(4)).unwrap();
-    let (mut producer, mut consumer) = Builder::new(4, 8).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 8).pool(&pool).ring().unwrap();
     let mut put = 0;
     assert_eq!(fill(&mut producer, &mut put), 8);
     let first = consumer.take_chunk().unwrap();
@@ -172,7 +172,7 @@ fn a_chunk_that_is_out_counts_until_it_is_dropped() {
 #[test]
 fn a_smaller_budget_frees_idle_chunks_at_once_and_refuses_until_others_come_back() {
     let pool = Pool::new(usize::MAX).unwrap();
-    let (mut producer, mut consumer) = Builder::new(4, 16).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 16).pool(&pool).ring().unwrap();
     let (mut put, mut taken) = (0, 0);
     fill(&mut producer, &mut put);
     for _ in 0..32 {
@@ -203,7 +203,7 @@ fn a_ring_that_gets_no_chunk_at_the_kth_call_stays_intact_and_goes_on() {
             bank.0.refused.store(k, Ordering::Relaxed);
             let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
             let builder = Builder::new(2, 4).preallocate(preallocate).pool(&pool);
-            let (mut producer, mut consumer) = match builder.spsc() {
+            let (mut producer, mut consumer) = match builder.ring() {
                 Ok(ring) => ring,
                 Err(error) => {
                     assert_eq!((error, bank.blocks_out()), (BuildError::OutOfMemory, 0));
@@ -262,12 +262,13 @@ fn a_ring_that_gets_no_chunk_at_the_kth_call_stays_intact_and_goes_on() {
 fn a_reservation_in_a_ring_of_which_a_chunk_is_refused_is_granted_in_the_end() {
     let bank = Bank::default();
     let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
-    let (mut producer, mut consumer) = Builder::new(8, 4).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(8, 4).pool(&pool).ring().unwrap();
     producer.push(0).unwrap();
     bank.0.empty.store(true, Ordering::Relaxed);
     for number in 0..50 {
         assert_eq!(producer.reserve(8).map(drop), Err(ReserveError::Full));
         assert_eq!(consumer.pop(), Ok(number));
+        pass_unused(&mut consumer);
         let mut grant = producer.reserve(8).unwrap();
         grant.extend_from_slice(&[number + 1]);
         grant.commit_all();
@@ -280,8 +281,8 @@ fn rings_of_one_size_use_each_others_idle_chunks() {
     let bank = Bank::default();
     let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
     let builder = Builder::new(4, 8).pool(&pool);
-    let (mut first, mut first_out) = builder.spsc().unwrap();
-    let (mut second, mut second_out) = builder.spsc().unwrap();
+    let (mut first, mut first_out) = builder.ring().unwrap();
+    let (mut second, mut second_out) = builder.ring().unwrap();
     let (mut put, mut taken) = (0, 0);
     fill(&mut first, &mut put);
     drain(&mut first_out, &mut taken);
@@ -300,8 +301,8 @@ fn rings_of_one_size_use_each_others_idle_chunks() {
 #[test]
 fn rings_of_different_items_share_a_budget_and_free_each_others_idle_chunks() {
     let pool = Pool::new(2 * chunk(16)).unwrap();
-    let (mut small, mut small_out) = Builder::new(16, 8).pool(&pool).spsc().unwrap();
-    let (mut large, mut large_out) = Builder::new(4, 8).pool(&pool).spsc::<[u64; 8]>().unwrap();
+    let (mut small, mut small_out) = Builder::new(16, 8).pool(&pool).ring().unwrap();
+    let (mut large, mut large_out) = Builder::new(4, 8).pool(&pool).ring::<[u64; 8]>().unwrap();
     let mut put = 0;
     assert_eq!(fill(&mut small, &mut put), 32);
     assert_eq!(large.push([1; 8]).unwrap_err().into_inner(), [1; 8]);
@@ -319,7 +320,7 @@ fn rings_of_different_items_share_a_budget_and_free_each_others_idle_chunks() {
 fn a_pool_keeps_no_more_than_sixteen_idle_chunks() {
     let bank = Bank::default();
     let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
-    let (mut producer, mut consumer) = Builder::new(1, 1000).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 1000).pool(&pool).ring().unwrap();
     let (mut put, mut taken) = (0, 0);
     assert_eq!(fill(&mut producer, &mut put), 1000);
     assert_eq!(bank.blocks_out(), 1000);
@@ -328,12 +329,10 @@ fn a_pool_keeps_no_more_than_sixteen_idle_chunks() {
         .collect::<Vec<_>>();
     taken += 100;
     drain(&mut consumer, &mut taken);
-    assert_eq!(
-        (bank.blocks_out(), bank.bytes_out()),
-        (100 + 16, pool.used())
-    );
+    assert!((16..=2 + 16).contains(&(bank.blocks_out() - 100)));
+    assert_eq!(bank.bytes_out(), pool.used());
     drop(held);
-    assert_eq!(bank.blocks_out(), 16);
+    assert!((16..=2 + 16).contains(&bank.blocks_out()));
     let mut put_again = put;
     fill(&mut producer, &mut put_again);
     drain(&mut consumer, &mut taken);
@@ -349,7 +348,7 @@ fn a_pool_keeps_no_more_than_sixteen_idle_chunks() {
 fn a_source_lives_until_the_last_chunk_is_gone() {
     let bank = Bank::default();
     let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
-    let (mut producer, mut consumer) = Builder::new(2, 2).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(2, 2).pool(&pool).ring().unwrap();
     producer.push(String::from("a")).unwrap();
     producer.push(String::from("b")).unwrap();
     let chunk = consumer.take_chunk().unwrap();
@@ -369,7 +368,7 @@ fn a_source_lives_until_the_last_chunk_is_gone() {
 #[test]
 fn chunks_of_an_old_length_do_not_stand_in_the_way() {
     let pool = Pool::new(4 * chunk(8)).unwrap();
-    let (mut producer, mut consumer) = Builder::new(8, 4).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(8, 4).pool(&pool).ring().unwrap();
     let control = producer.control();
     let (mut put, mut taken) = (0, 0);
     fill(&mut producer, &mut put);
@@ -393,7 +392,7 @@ fn chunks_of_an_old_length_do_not_stand_in_the_way() {
 
 /// Pushes and pops on one thread with random resizes, until the other threads have done theirs too.
 fn use_a_share(pool: &Pool, bank: &Bank, seed: usize, rounds: usize) {
-    let (mut producer, mut consumer) = Builder::new(seed % 5 + 1, 8).pool(pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(seed % 5 + 1, 8).pool(pool).ring().unwrap();
     let control = producer.control();
     let (mut put, mut taken) = (0, 0);
     for round in 0..rounds {
@@ -451,7 +450,7 @@ fn no_idle_chunk_stays_above_a_budget_that_became_smaller_meanwhile() {
     let user = thread::spawn({
         let (pool, come) = (pool.clone(), Arc::clone(&come));
         move || {
-            let (mut producer, mut consumer) = Builder::new(1, 8).pool(&pool).spsc().unwrap();
+            let (mut producer, mut consumer) = Builder::new(1, 8).pool(&pool).ring().unwrap();
             for round in 0..ROUNDS {
                 (0..8).for_each(|number| producer.push(number).unwrap());
                 let chunks = (0..8).map(|_| consumer.take_chunk().unwrap());
@@ -482,7 +481,7 @@ fn no_chunk_is_used_beyond_its_memory_while_lengths_change_under_load() {
     const ITEMS: u64 = 50_000;
     let bank = Bank::default();
     let pool = Pool::with_source(usize::MAX, bank.clone()).unwrap();
-    let (mut producer, mut consumer) = Builder::new(1, 3).pool(&pool).spsc().unwrap();
+    let (mut producer, mut consumer) = Builder::new(1, 3).pool(&pool).ring().unwrap();
     let control = producer.control();
     let stop = Arc::new(AtomicBool::new(false));
     let resizer = thread::spawn({

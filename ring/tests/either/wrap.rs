@@ -1,6 +1,6 @@
 //! Positions and sequence numbers past their wrap-around: nothing is lost, and no count goes wild.
 
-use chunkring::spsc::{Consumer, Producer};
+use crate::kind::{Consumer, Make, Producer, rounded};
 use chunkring::{Builder, PopError, PushError};
 
 /// Lengths and numbers of chunks, few of them powers of two, for capacities of 3, 5, 6, 7, 10, 15.
@@ -35,9 +35,9 @@ fn for_each_ring(mut test: impl FnMut(Producer<u64>, Consumer<u64>, usize)) {
                 let (producer, consumer) = Builder::new(chunk_len, chunks)
                     .preallocate(preallocate)
                     .origin(origin)
-                    .spsc()
+                    .ring()
                     .unwrap();
-                test(producer, consumer, chunk_len * chunks);
+                test(producer, consumer, rounded(chunk_len) * chunks);
             }
         }
     }
@@ -118,7 +118,7 @@ fn reservations_and_holes_pass_the_wrap() {
 #[test]
 fn a_slice_that_ends_at_the_wrap_has_its_own_length() {
     for origin in origins() {
-        let (mut producer, mut consumer) = Builder::new(8, 2).origin(origin).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(8, 2).origin(origin).ring().unwrap();
         for item in 0..16 {
             producer.push(item).unwrap();
         }
@@ -140,7 +140,7 @@ fn items_left_across_the_wrap_are_dropped_once() {
             let item = Rc::new(());
             let (mut producer, mut consumer) = Builder::new(chunk_len, chunks)
                 .origin(origin)
-                .spsc()
+                .ring()
                 .unwrap();
             let mut pushed = 0;
             while producer.push(Rc::clone(&item)).is_ok() {

@@ -1,13 +1,13 @@
 //! Bytes by `std::io`: as far as they fit, and no further.
-#![cfg(feature = "std")]
 
+use crate::kind::Make;
 use chunkring::Builder;
 use std::io::{ErrorKind, Read, Write};
 use std::thread;
 
 #[test]
 fn a_write_takes_what_fits_and_then_says_that_it_would_block() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc::<u8>().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring::<u8>().unwrap();
     assert_eq!(producer.write(b"hello world").unwrap(), 8);
     assert_eq!(
         producer.write(b"rld").unwrap_err().kind(),
@@ -30,14 +30,14 @@ fn a_write_takes_what_fits_and_then_says_that_it_would_block() {
 
 #[test]
 fn the_end_of_one_half_is_the_end_of_the_file_or_a_broken_pipe() {
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc::<u8>().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring::<u8>().unwrap();
     producer.write_all(b"last").unwrap();
     drop(producer);
     let mut all = Vec::new();
     assert_eq!(consumer.read_to_end(&mut all).unwrap(), 4);
     assert_eq!(all, b"last");
 
-    let (mut producer, consumer) = Builder::new(4, 2).spsc::<u8>().unwrap();
+    let (mut producer, consumer) = Builder::new(4, 2).ring::<u8>().unwrap();
     drop(consumer);
     assert_eq!(
         producer.write(b"x").unwrap_err().kind(),
@@ -47,7 +47,7 @@ fn the_end_of_one_half_is_the_end_of_the_file_or_a_broken_pipe() {
 
 #[test]
 fn bytes_arrive_in_order_whatever_the_lengths_of_writes_and_reads() {
-    let (mut producer, mut consumer) = Builder::new(16, 3).spsc::<u8>().unwrap();
+    let (mut producer, mut consumer) = Builder::new(16, 3).ring::<u8>().unwrap();
     let text: Vec<u8> = (0..50_000_u32)
         .map(|number| (number * 31 % 251) as u8)
         .collect();

@@ -1,12 +1,13 @@
 //! Items of every alignment and of restricted values.
 
+use crate::kind::Make;
 use chunkring::Builder;
 use std::num::NonZeroU8;
 
 /// Pushes, reserves and reads items of one type, and checks where they lie.
 fn check<T: Copy + PartialEq + std::fmt::Debug>(a: T, b: T) {
     for (chunk_len, chunks) in [(1, 1), (1, 3), (3, 2), (8, 2)] {
-        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).spsc().unwrap();
+        let (mut producer, mut consumer) = Builder::new(chunk_len, chunks).ring().unwrap();
         for _ in 0..3 * chunks {
             // Chunks begin on a boundary of 128 bytes at least.
             let mut grant = producer.reserve(chunk_len).unwrap();
@@ -53,7 +54,7 @@ aligned!(A2 2, A16 16, A64 64, A128 128, A256 256, A4096 4096);
 fn items_of_restricted_values_are_never_seen_before_they_are_written() {
     // Slots are `MaybeUninit` to the writer; unused ones are neither read nor dropped.
     static BYTE: u8 = 7;
-    let (mut producer, mut consumer) = Builder::new(4, 2).spsc::<&'static u8>().unwrap();
+    let (mut producer, mut consumer) = Builder::new(4, 2).ring::<&'static u8>().unwrap();
     let mut grant = producer.reserve(4).unwrap();
     assert_eq!(grant.spare_mut().len(), 4);
     grant.push(&BYTE).unwrap();
