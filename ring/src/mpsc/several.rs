@@ -13,8 +13,9 @@ impl<T> Producer<T> {
     /// has stopped.
     ///
     /// Each item is visible at once, but a slot is reserved while the iterator is asked for the next one,
-    /// and [holds up](super#grants) items of other producers for so long. Never blocks; allocates as
-    /// [`push`](Self::push) does.
+    /// and [holds up](super#grants) items of other producers for so long. Where the iterator ends then, and
+    /// has not told so by its [`size_hint`](Iterator::size_hint), that slot stays unused. Never blocks;
+    /// allocates as [`push`](Self::push) does.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(2, 2).mpsc()?;
@@ -26,7 +27,11 @@ impl<T> Producer<T> {
     /// ```
     pub fn push_iter(&mut self, items: &mut impl Iterator<Item = T>) -> usize {
         let mut count = 0;
-        while let Ok(mut grant) = self.reserve_rest(1) {
+        // Not for an iterator that says to be at its end: the slot would stay unused.
+        while items.size_hint().1 != Some(0) {
+            let Ok(mut grant) = self.reserve_rest(1) else {
+                break;
+            };
             let Some(item) = items.next() else { break };
             // A slot was reserved for it.
             let _ = grant.push(item);
