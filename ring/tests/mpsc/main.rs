@@ -88,4 +88,8 @@ mod wrap;
 #[path = "../either/zst.rs"]
 mod zst;
 
+mod load;
+mod model;
+mod overwrite;
 mod runs;
+mod script;
