@@ -365,8 +365,10 @@ impl<T> Consumer<T> {
     /// full in the end.
     ///
     /// # Safety
-    /// During the call no producer may be in a call of its own, and no grant may exist that is still to
-    /// be committed or dropped.
+    /// During the call no producer may be in a call of its own, but those that were killed in it, and no
+    /// grant may exist that is still to be committed or dropped. A producer whose grant was forgotten,
+    /// and that has not been used since, must not be used or dropped any more after the call: it would answer
+    /// for slots that may be another's by then, or in memory that was freed.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(4, 2).mpsc()?;

@@ -1,9 +1,12 @@
 //! What the flags beside the slots say.
 //!
 //! A claim covers a run of slots, and is answered at the run's first flag: by a mark, stored last. A run
-//! of one slot has a mark of its own; the length of a longer one stands in the flags that follow, seven
+//! of one slot has a mark of its own; the length of a longer one stands in the flags that follow, six
 //! bits in each, the lowest first. (Those of a run of `n` slots are `n - 1`, always enough: two flags
-//! say up to 16,383.) So a record of any length costs one Release store and one Acquire load.
+//! say up to 4,095.) So a record of any length costs one Release store and one Acquire load.
+//!
+//! A thread that is killed in between leaves a length without its mark. So no flag of a length looks like
+//! a mark.
 
 use crate::primitive::{AtomicU8, Ordering};
 use core::ptr::NonNull;
@@ -21,8 +24,11 @@ const SKIPS: u8 = 4;
 /// Nothing from here to the end of the chunk.
 const END: u8 = 5;
 
+/// Set in each flag of a length, and in no mark.
+const LENGTH: u8 = 0x40;
 /// Set in each flag of a length but the last.
 const MORE: u8 = 0x80;
+const LENGTH_BITS: u32 = 6;
 
 /// What begins at a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +108,8 @@ impl Flags {
                 let mut at = index;
                 while rest != 0 {
                     at += 1;
-                    let low = (rest & 0x7f) as u8;
-                    rest >>= 7;
+                    let low = (rest & ((1 << LENGTH_BITS) - 1)) as u8 | LENGTH;
+                    rest >>= LENGTH_BITS;
                     let more = if rest == 0 { 0 } else { MORE };
                     // Relaxed: seen with the mark.
                     // SAFETY: a run of two slots and more has flags enough for its length.
@@ -133,7 +139,9 @@ impl Flags {
             ITEMS => Run::Items(unsafe { self.length(index) }),
             // SAFETY: as the caller says.
             SKIPS => Run::Skips(unsafe { self.length(index) }),
-            _ => Run::End,
+            END => Run::End,
+            // Of a length whose mark will not come.
+            _ => Run::Pending,
         }
     }
 
@@ -146,11 +154,11 @@ impl Flags {
             // Relaxed: acquired with the mark.
             // SAFETY: whoever stored the mark has stored the length in the flags that follow.
             let flag = unsafe { self.flag(at) }.load(Ordering::Relaxed);
-            length |= usize::from(flag & !MORE) << shift;
+            length |= usize::from(flag & !(LENGTH | MORE)) << shift;
             if flag & MORE == 0 {
                 return length;
             }
-            shift += 7;
+            shift += LENGTH_BITS;
         }
     }
 }
@@ -242,6 +250,30 @@ mod tests {
                 assert_eq!(flags.run(0), Run::Skips(count));
                 flags.end(0);
                 assert_eq!(flags.run(0), Run::End);
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_without_its_mark_is_no_answer() {
+        for count in (2..300).chain([4095, 4096, 1 << 18, 1 << 24]) {
+            let bytes: Vec<AtomicU8> = (0..count).map(|_| AtomicU8::new(0)).collect();
+            let flags = Flags::new(NonNull::from(&bytes[0]));
+            // SAFETY: there are `count` flags, and they are this thread's.
+            unsafe {
+                flags.items(0, count);
+                // As if the thread had been killed before the last store.
+                flags.flag(0).store(PENDING, Ordering::Relaxed);
+                let runs = Runs {
+                    flags,
+                    len: count,
+                    quiet: false,
+                };
+                for index in 0..count.min(8) {
+                    assert_eq!(flags.run(index), Run::Pending, "{count} at {index}");
+                    flags.skips(index, 1);
+                }
+                assert_eq!(runs.count_items(0, 1).0, 0);
             }
         }
     }

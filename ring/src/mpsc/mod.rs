@@ -32,7 +32,9 @@
 //!   dropped as soon as the producer is used again or dropped.
 //! - is **killed** in a call, or forgotten together with its grant: the consumer stays there, and producers
 //!   are refused as full in the end. Once nobody else is in a call,
-//!   [`Consumer::skip_unanswered`] gives the slots up; that cannot be checked, so it is `unsafe`.
+//!   [`Consumer::skip_unanswered`] gives the slots up; that cannot be checked, so it is `unsafe`. (One
+//!   that is killed while it looks at what it is about to overwrite keeps the consumer from the oldest chunk
+//!   for ever.)
 //!
 //! In none of these cases is a slot read that was not written, and none loses another producer's items.
 //!
