@@ -55,6 +55,25 @@ fn a_reservation_overwrites_what_is_behind_the_consumers_chunk() {
     assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 8, 9]);
 }
 
+#[test]
+fn a_header_adjoins_also_where_the_first_grant_was_dropped() {
+    for taken in 0..2 {
+        let (mut producer, mut consumer) = Builder::new(16, 2).headroom(4).mpsc().unwrap();
+        drop(producer.reserve(3).unwrap());
+        drop(producer.reserve(1).unwrap());
+        producer.push_whole_slice(b"abc").unwrap();
+        drop(producer.reserve(2).unwrap());
+        producer.push_whole_slice(b"de").unwrap();
+        producer.seal();
+        assert_eq!(consumer.pop_partial_slice(&mut [0; 2][..taken]), taken);
+        let mut chunk = consumer.take_chunk().unwrap();
+        assert_eq!(*chunk, b"abcde"[taken..]);
+        if taken == 0 {
+            assert_eq!(chunk.with_header(b"head"), b"headabcde");
+        }
+    }
+}
+
 /// Runs `check` beside a producer that fills the ring as fast as it can, for a while.
 fn beside_a_busy_producer(
     mut producer: chunkring::mpsc::Producer<u64>,

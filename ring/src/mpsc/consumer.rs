@@ -275,8 +275,8 @@ impl<T> Consumer<T> {
     /// Takes the oldest chunk out whole, with those of its items that have not been taken yet, to be
     /// kept as long as one likes, read in place, or sent to another thread.
     ///
-    /// Never blocks and allocates nothing. No item is copied, unless slots between them were left unused
-    /// by a grant that was dropped or committed in part: then the items behind those move up. For the
+    /// Never blocks and allocates nothing. No item is copied, unless slots before or between them were left
+    /// unused by a grant that was dropped or committed in part: then the items behind those move up. For the
     /// ring it is as if every item had been taken; the memory counts against the [pool](crate::Pool)'s
     /// budget until the chunk is dropped.
     ///
@@ -316,8 +316,14 @@ impl<T> Consumer<T> {
         if !self.shared.begin_return(self.seq, false) {
             return Err(TakeError::Open);
         }
-        let mut end = self.limit;
-        let mut at = self.limit;
+        // Where nothing was taken out of it, its items begin at its start, so that a header adjoins.
+        // SAFETY: as above.
+        let whole = unsafe { runs.are_unused(self.position) };
+        let (start, mut end, mut at) = if whole {
+            (0, 0, self.position)
+        } else {
+            (self.position, self.limit, self.limit)
+        };
         // SAFETY: every slot is answered, so the chunk is this half's alone. The slots of a run of items
         // hold some, which are moved to where there are none.
         unsafe {
@@ -329,9 +335,8 @@ impl<T> Consumer<T> {
                 at += count;
             }
         }
-        // SAFETY: as above, and the slots from `position` to `end` hold items; the ring forgets both.
-        let chunk =
-            unsafe { OwnedChunk::new(first, self.len, self.position..end, settings.form, pool) };
+        // SAFETY: as above, and the slots from `start` to `end` hold items; the ring forgets both.
+        let chunk = unsafe { OwnedChunk::new(first, self.len, start..end, settings.form, pool) };
         self.shared.end_return();
         self.position = self.len;
         self.forget_chunk();

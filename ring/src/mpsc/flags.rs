@@ -218,6 +218,22 @@ impl Runs {
         }
     }
 
+    /// Whether the slots before `index`, at which a run must begin or in an item, were left unused.
+    ///
+    /// # Safety
+    /// As for [`at`](Self::at).
+    pub(super) unsafe fn are_unused(self, index: usize) -> bool {
+        let mut at = 0;
+        while at < index {
+            // SAFETY: as the caller says.
+            match unsafe { self.at(at) } {
+                Some(Ok((false, count))) => at += count,
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Whether every slot from `index` on is answered.
     ///
     /// # Safety
