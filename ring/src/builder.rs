@@ -111,7 +111,9 @@ impl Builder {
     }
 
     /// Whether every chunk is allocated when the ring is made, so that no push allocates.
-    /// Otherwise (the default) a chunk is allocated when it is first needed.
+    /// Otherwise (the default) a chunk is allocated when it is first needed. (Several producers that need the
+    /// next chunk at the same moment take one each. Where there is none for one of them, it asks the pool
+    /// all the same, and is refused where that has nothing; those too many go to the pool.)
     ///
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
