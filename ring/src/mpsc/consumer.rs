@@ -533,7 +533,8 @@ impl<T> Consumer<T> {
         self.count_ready(1) == 0
     }
 
-    /// Whether a producer would be refused a slot now for want of a chunk.
+    /// Whether a producer would be refused a slot now for want of a chunk, or
+    /// [overwrite](crate::Policy::Overwrite) one.
     ///
     /// ```
     /// let (mut producer, consumer) = chunkring::Builder::new(1, 1).mpsc()?;

@@ -417,8 +417,9 @@ impl<T> Producer<T> {
         self.len() == 0
     }
 
-    /// Whether a [`push`](Self::push) would be refused now for want of a chunk. (That the allocator
-    /// may refuse one cannot be known beforehand.)
+    /// Whether a [`push`](Self::push) would be refused now for want of a chunk, or
+    /// [overwrite](crate::Policy::Overwrite) one. (That the allocator may refuse one cannot be known
+    /// beforehand.)
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(1, 1).mpsc()?;
