@@ -1,7 +1,10 @@
 //! Corners of the ring for several producers, one by one.
 
-use chunkring::{Builder, Policy};
-use std::sync::atomic::{AtomicBool, Ordering};
+use chunkring::{Builder, Policy, Pool, Source};
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,6 +77,51 @@ fn a_header_adjoins_also_where_the_first_grant_was_dropped() {
     }
 }
 
+#[test]
+fn the_rest_of_a_slice_is_dropped_with_the_ring() {
+    let item = Arc::new(());
+    for len in 2..70 {
+        for taken in 1..=len {
+            for producer_last in [false, true] {
+                let (mut producer, mut consumer) = Builder::new(128, 2).mpsc().unwrap();
+                let mut grant = producer.reserve(len).unwrap();
+                for _ in 0..len {
+                    grant.push(Arc::clone(&item)).unwrap();
+                }
+                grant.commit_all();
+                producer.push(Arc::clone(&item)).unwrap();
+                consumer.read().unwrap().release(taken);
+                assert_eq!(Arc::strong_count(&item), 2 + len - taken);
+                if producer_last {
+                    drop(consumer);
+                    drop(producer);
+                } else {
+                    drop(producer);
+                    drop(consumer);
+                }
+                assert_eq!(Arc::strong_count(&item), 1, "{taken} of {len}");
+            }
+        }
+    }
+}
+
+/// Counts what is allocated.
+struct Counting(Arc<AtomicUsize>);
+
+// SAFETY: all memory is the global allocator's.
+unsafe impl Source for Counting {
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: a chunk's layout is never of size zero.
+        NonNull::new(unsafe { alloc(layout) })
+    }
+
+    unsafe fn free(&self, memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller gives back what `allocate` gave, with the same layout.
+        unsafe { dealloc(memory.as_ptr(), layout) }
+    }
+}
+
 /// Runs `check` beside a producer that fills the ring as fast as it can, for a while.
 fn beside_a_busy_producer(
     mut producer: chunkring::mpsc::Producer<u64>,
@@ -98,6 +146,26 @@ fn beside_a_busy_producer(
         let _stop = Stop(stop);
         check(&|| Instant::now() < until);
     });
+}
+
+#[test]
+fn a_preallocated_ring_keeps_its_chunks_although_others_overwrite() {
+    let allocated = Arc::new(AtomicUsize::new(0));
+    let pool = Pool::with_source(usize::MAX, Counting(Arc::clone(&allocated))).unwrap();
+    let (producer, mut consumer) = Builder::new(1, 3)
+        .preallocate(true)
+        .policy(Policy::Overwrite)
+        .pool(&pool)
+        .mpsc::<u64>()
+        .unwrap();
+    beside_a_busy_producer(producer, |go_on| {
+        while go_on() {
+            for _ in 0..1000 {
+                let _ = consumer.pop();
+            }
+        }
+    });
+    assert_eq!(allocated.load(Ordering::Relaxed), 3);
 }
 
 #[test]

@@ -612,10 +612,23 @@ impl<T> Shared<T> {
 
     /// Chunks in traffic.
     pub(super) fn chunks_in_traffic(&self) -> usize {
-        // Acquire: as in `claimed`; the installed one is not counted before the tail is there.
-        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
-        taken.chunks_before(tail.seq().next()).max(0) as usize
+        let mut least = usize::MAX;
+        // Acquire, here and below: as in `claimed`; the installed one is not counted before the tail is
+        // there.
+        let mut taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        for _ in 0..ATTEMPTS {
+            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+            let count = taken.chunks_before(tail.seq().next()).max(0) as usize;
+            least = least.min(count);
+            // A chunk that was overwritten meanwhile is not counted beside the one that has come for it, or
+            // another would be freed for it.
+            let now = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+            if now == taken {
+                return count;
+            }
+            taken = now;
+        }
+        least
     }
 
     /// Keeps the oldest chunk and the held one where they are; `None` where another thread does that
