@@ -18,9 +18,9 @@
 //!
 //! | word | pairs |
 //! |---|---|
-//! | `tail` | the Release exchange that opens a chunk with the Acquire claims: the entry is seen, and the chunk's memory as its installer has it |
+//! | `tail` | the Release exchange that opens a chunk with the Acquire claims: the entry is seen, and the chunk's memory as its installer has it; and with the looks of who installs the next one: no entry is seen as it was a round before |
 //! | an entry | the Release exchange that installs a chunk with the Acquire loads of helpers and of the consumer, who pass on or use what they see; the store that empties it is seen with `taken` |
-//! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there. Taking a chunk releases what is said of it to those who count. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
+//! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there; and of the consumer that takes the next one. Taking a chunk releases what is said of it to those who count. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
 //! | a flag | Release answers with the Acquire loads of the consumer and of who overwrites: the items are seen; the chunk is nobody else's once all of its slots are answered |
 //! | `producers` | each that goes releases, the last acquires: what all of them did comes before `producer_gone` |
 //! | `producer_gone`, `consumer_gone`, `half_gone` | as in the ring for one producer |
