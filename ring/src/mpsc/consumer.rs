@@ -72,7 +72,7 @@ impl<T> Consumer<T> {
             position: 0,
             limit: 0,
             len: 0,
-            flags: Flags::dangling(),
+            flags: Flags::none(),
             seq: Seq::new(0),
             given_back: 0,
             shared,
@@ -233,10 +233,13 @@ impl<T> Consumer<T> {
         let Some(first) = self.chunk else {
             return true;
         };
-        if !self.shared.begin_return(self.seq, locked) {
+        // Ended also where the source of the memory panics.
+        let Some(_returning) = self.shared.begin_return(self.seq, locked) else {
             return false;
-        }
-        self.forget_chunk();
+        };
+        self.chunk = None;
+        self.limit = self.position;
+        self.given_back = self.given_back.wrapping_add(1);
         let len = self.len;
         let shared = &*self.shared;
         let settings = &*shared.settings;
@@ -255,14 +258,7 @@ impl<T> Consumer<T> {
                 shared.put(first, len);
             }
         }
-        shared.end_return();
         true
-    }
-
-    fn forget_chunk(&mut self) {
-        self.chunk = None;
-        self.limit = self.position;
-        self.given_back = self.given_back.wrapping_add(1);
     }
 
     /// How many chunks were given back: another number where one was.
@@ -313,9 +309,9 @@ impl<T> Consumer<T> {
         let settings = &*self.shared.settings;
         // Before anything changes, since the clone may panic.
         let pool = settings.pool.clone();
-        if !self.shared.begin_return(self.seq, false) {
+        let Some(returning) = self.shared.begin_return(self.seq, false) else {
             return Err(TakeError::Open);
-        }
+        };
         // Where nothing was taken out of it, its items begin at its start, so that a header adjoins.
         // SAFETY: as above.
         let whole = unsafe { runs.are_unused(self.position) };
@@ -337,9 +333,11 @@ impl<T> Consumer<T> {
         }
         // SAFETY: as above, and the slots from `start` to `end` hold items; the ring forgets both.
         let chunk = unsafe { OwnedChunk::new(first, self.len, start..end, settings.form, pool) };
-        self.shared.end_return();
+        drop(returning);
+        self.chunk = None;
         self.position = self.len;
-        self.forget_chunk();
+        self.limit = self.len;
+        self.given_back = self.given_back.wrapping_add(1);
         Ok(chunk)
     }
 

@@ -9,7 +9,7 @@
 //! a mark.
 
 use crate::primitive::{AtomicU8, Ordering};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 /// Not answered yet, or not even claimed.
 const PENDING: u8 = 0;
@@ -41,15 +41,27 @@ pub(super) enum Run {
 
 /// The flags of a chunk.
 #[derive(Clone, Copy)]
-pub(super) struct Flags(NonNull<AtomicU8>);
+pub(super) struct Flags(*mut AtomicU8);
 
 impl Flags {
-    pub(super) fn dangling() -> Self {
-        Flags(NonNull::dangling())
+    /// Of no chunk.
+    pub(super) fn none() -> Self {
+        Flags(ptr::null_mut())
+    }
+
+    /// The flags from `address` on, of a chunk that was [exposed](super::shared::Chunk).
+    #[inline(always)]
+    pub(super) fn at(address: usize) -> Self {
+        Flags(ptr::with_exposed_provenance_mut(address))
+    }
+
+    #[inline(always)]
+    pub(super) fn address(self) -> usize {
+        self.0.addr()
     }
 
     pub(super) fn new(first: NonNull<AtomicU8>) -> Self {
-        Flags(first)
+        Flags(first.as_ptr())
     }
 
     /// # Safety
@@ -57,7 +69,7 @@ impl Flags {
     #[inline(always)]
     unsafe fn flag<'a>(self, index: usize) -> &'a AtomicU8 {
         // SAFETY: as the caller says.
-        unsafe { self.0.add(index).as_ref() }
+        unsafe { &*self.0.add(index) }
     }
 
     /// Answers the claim of one slot with an item.

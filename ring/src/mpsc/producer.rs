@@ -8,6 +8,7 @@ use crate::counted::Counted;
 use crate::error::{PushError, Refused, ReserveError};
 use crate::primitive::{Ordering, Slot, load_u64_before_write};
 use core::fmt;
+use core::marker::PhantomData;
 use core::ptr;
 
 /// A handle that puts items in. It may be sent to another thread and cloned for another, and is not
@@ -60,9 +61,11 @@ pub struct Producer<T> {
     look: bool,
     /// What follows describes the chunk of the last claim, as its entry did. It is only a guess where
     /// the next claim goes, and compared with the entry then: so the look at the entry is not waited for.
-    entry: *mut Slot<T>,
-    first: *mut Slot<T>,
-    flags: Flags,
+    /// These are addresses and no pointers, since the guess may be of a chunk that is gone, and another
+    /// that was allocated at the same place be in the entry.
+    entry: usize,
+    first: usize,
+    flags: usize,
     /// The length, a power of two, minus one.
     mask: usize,
     /// Slots of the grant that has not ended, if any, from `granted_from` on.
@@ -70,6 +73,8 @@ pub struct Producer<T> {
     granted_from: usize,
     /// Chunks that this producer has ended, and grants that it has given up for somebody who forgot them.
     ended: usize,
+    /// Each thread has a producer of its own.
+    unshared: PhantomData<*mut T>,
     shared: Counted<Shared<T>>,
 }
 
@@ -81,13 +86,14 @@ impl<T> Producer<T> {
     pub(super) fn new(shared: Counted<Shared<T>>) -> Self {
         Producer {
             look: true,
-            entry: ptr::null_mut(),
-            first: ptr::null_mut(),
-            flags: Flags::dangling(),
+            entry: 0,
+            first: 0,
+            flags: 0,
             mask: 0,
             granted: 0,
             granted_from: 0,
             ended: 0,
+            unshared: PhantomData,
             shared,
         }
     }
@@ -136,8 +142,8 @@ impl<T> Producer<T> {
         let index = self.find(tail);
         // SAFETY: by invariant 1 the claimed slot is this call's, and empty, until it is answered below.
         unsafe {
-            (*self.first.add(index)).write(item);
-            self.flags.item(index);
+            (*self.first().add(index)).write(item);
+            self.flags().item(index);
         }
         Ok(())
     }
@@ -147,10 +153,23 @@ impl<T> Producer<T> {
     fn find(&mut self, tail: Tail) -> usize {
         // Relaxed: acquired with the tail. The claim keeps the chunk there (invariant 1).
         let entry = self.shared.entry(tail.seq()).load(Ordering::Relaxed);
-        if entry != self.entry {
+        if entry.addr() != self.entry {
             self.enter(entry);
         }
         tail.index(self.mask)
+    }
+
+    /// The first slot of the chunk of the last claim.
+    #[inline(always)]
+    fn first(&self) -> *mut Slot<T> {
+        // Whoever has installed the chunk has exposed it.
+        ptr::with_exposed_provenance_mut(self.first)
+    }
+
+    /// The flags of the chunk of the last claim.
+    #[inline(always)]
+    fn flags(&self) -> Flags {
+        Flags::at(self.flags)
     }
 
     #[cold]
@@ -159,9 +178,9 @@ impl<T> Producer<T> {
         let Entry::Chunk(chunk) = unpack(entry) else {
             unreachable!("a claim keeps its chunk in the table");
         };
-        self.entry = entry;
-        self.first = chunk.first.as_ptr();
-        self.flags = self.shared.flags(&chunk);
+        self.entry = entry.addr();
+        self.first = chunk.first.as_ptr().addr();
+        self.flags = self.shared.flags(&chunk).address();
         self.mask = chunk.len() - 1;
     }
 
@@ -184,7 +203,7 @@ impl<T> Producer<T> {
             self.ended = self.ended.wrapping_add(1);
             // SAFETY: the claim has not been answered, and the grant's borrow of `self` has ended, so it
             // never will be by anybody else.
-            unsafe { self.flags.skips(self.granted_from, count) };
+            unsafe { self.flags().skips(self.granted_from, count) };
         }
     }
 
@@ -613,9 +632,9 @@ impl<T> Drop for Answer<'_, T> {
         // comes last. The first `items` of them hold items, the others nothing that will be dropped.
         unsafe {
             producer
-                .flags
+                .flags()
                 .skips(self.index + self.items, self.len - self.items);
-            producer.flags.items(self.index, self.items);
+            producer.flags().items(self.index, self.items);
         }
     }
 }
@@ -665,7 +684,7 @@ impl<T> Grant<'_, T> {
     /// The slot that comes `index` slots after the grant's first. Only an address: it may be none.
     #[inline(always)]
     fn slot(&self, index: usize) -> *mut Slot<T> {
-        self.producer.first.wrapping_add(self.index + index)
+        self.producer.first().wrapping_add(self.index + index)
     }
 
     /// Fills the next slot.

@@ -115,6 +115,9 @@ fn pack<T>(chunk: &Chunk<T>) -> *mut Slot<T> {
         0,
         "chunks are aligned"
     );
+    // Exposed: a producer that finds the same word in an entry again knows no more of the chunk than where
+    // it is.
+    chunk.first.as_ptr().expose_provenance();
     chunk.first.as_ptr().map_addr(|address| address | bits)
 }
 
@@ -701,7 +704,7 @@ impl<T> Shared<T> {
 
     /// Begins to give the consumer's chunk back, whose sequence number is `seq`: from here on nobody
     /// looks at it. Not where somebody does so for long. `locked` where the consumer itself has locked.
-    pub(super) fn begin_return(&self, seq: Seq, locked: bool) -> bool {
+    pub(super) fn begin_return(&self, seq: Seq, locked: bool) -> Option<Return<'_, T>> {
         for _ in 0..SPINS {
             let seen = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
             if !seen.has(LOCKED) || locked {
@@ -718,19 +721,12 @@ impl<T> Shared<T> {
                         // Relaxed: seen with `taken`, at the end of the return.
                         self.entry(seq).store(self.emptied(seq), Ordering::Relaxed);
                     }
-                    return true;
+                    return Some(Return(self));
                 }
             }
             relax();
         }
-        false
-    }
-
-    /// Ends the return: the chunk no longer counts as in traffic.
-    pub(super) fn end_return(&self) {
-        // Release: pairs with the Acquire load in `install`; the entry is empty, and the chunk is where
-        // idle ones are.
-        self.taken.fetch_and(!BUSY, Ordering::Release);
+        None
     }
 
     /// To be called by the last producer and by the consumer as its last doing. The later of them drops
@@ -821,6 +817,17 @@ impl<T> Drop for Lock<'_, T> {
                 Err(now) => seen = Taken(now),
             }
         }
+    }
+}
+
+/// The consumer's chunk on its way; at the end of the scope it no longer counts as in traffic.
+pub(super) struct Return<'a, T>(&'a Shared<T>);
+
+impl<T> Drop for Return<'_, T> {
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire load in `install`; the entry is empty, and the chunk is where
+        // idle ones are.
+        self.0.taken.fetch_and(!BUSY, Ordering::Release);
     }
 }
 

@@ -168,6 +168,14 @@ impl Model {
             return Err(Refusal::Closed);
         }
         if !memory || !self.make_room() {
+            // The chunk that is the next to be overwritten makes room itself.
+            if memory && self.policy == Policy::Overwrite && self.queue.len() == 1 {
+                let newest = &mut self.queue[0];
+                if newest.is_open() {
+                    newest.closed = true;
+                    return self.claim(count, memory);
+                }
+            }
             if self.in_traffic() <= 1 {
                 if let Some(chunk) = self.newest() {
                     chunk.closed = true;
@@ -197,14 +205,17 @@ impl Model {
         {
             return false;
         }
-        if self.in_traffic() < self.most_chunks() {
-            return true;
+        while self.in_traffic() >= self.most_chunks() {
+            let held = self.in_traffic() - self.queue.len();
+            if self.policy != Policy::Overwrite
+                || held >= self.most_chunks()
+                || !self.queue.front().is_some_and(Chunk::is_complete)
+            {
+                return false;
+            }
+            let oldest = self.queue.pop_front();
+            self.overwritten += oldest.map_or(0, |chunk| chunk.items(0).count());
         }
-        if self.policy != Policy::Overwrite || !self.queue.front().is_some_and(Chunk::is_complete) {
-            return false;
-        }
-        let oldest = self.queue.pop_front();
-        self.overwritten += oldest.map_or(0, |chunk| chunk.items(0).count());
         true
     }
 

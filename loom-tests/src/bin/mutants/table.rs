@@ -3164,7 +3164,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: MPSC_CONSUMER,
         find: "        self.given_back = self.given_back.wrapping_add(1);
 ",
-        nth: None,
+        nth: Some(1),
         replace: "",
         bound: 2,
         fate: KilledBy(&["wake_mpsc::a_chunk_given_back_wakes_the_producer"]),
