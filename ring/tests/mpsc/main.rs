@@ -67,6 +67,8 @@ mod io;
 mod items;
 #[path = "../either/panics.rs"]
 mod panics;
+#[path = "../either/policies.rs"]
+mod policies;
 #[path = "../either/pool.rs"]
 mod pool;
 #[path = "../either/read.rs"]
@@ -88,8 +90,11 @@ mod wrap;
 #[path = "../either/zst.rs"]
 mod zst;
 
+mod bounds;
+mod clones;
 mod load;
 mod model;
 mod overwrite;
 mod runs;
 mod script;
+mod unused;

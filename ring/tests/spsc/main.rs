@@ -65,6 +65,8 @@ mod io;
 mod items;
 #[path = "../either/panics.rs"]
 mod panics;
+#[path = "../either/policies.rs"]
+mod policies;
 #[path = "../either/pool.rs"]
 mod pool;
 #[path = "../either/read.rs"]
