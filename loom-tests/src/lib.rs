@@ -45,6 +45,24 @@ pub const DEFAULT_PREEMPTIONS: usize = 2;
 /// });
 /// ```
 pub fn model(name: &str, floor: usize, f: impl Fn() + Send + Sync + 'static) {
+    model_with_floors(name, [floor; 2], f);
+}
+
+/// As [`model`], with a floor of its own for each way to load before a store (`LOOM_LOADS`): exchanges,
+/// and plain ones.
+///
+/// # Panics
+///
+/// As [`model`].
+///
+/// # Examples
+///
+/// ```
+/// loom_tests::model_with_floors("nothing_to_explore", [1, 1], || {});
+/// ```
+pub fn model_with_floors(name: &str, floors: [usize; 2], f: impl Fn() + Send + Sync + 'static) {
+    let plain = env::var("LOOM_LOADS").is_ok_and(|loads| loads == "plain");
+    let floor = floors[usize::from(plain)];
     let mut builder = loom::model::Builder::new();
     let bound = *builder.preemption_bound.get_or_insert(DEFAULT_PREEMPTIONS);
     // loom's own limit is for small models; a hand-over of a few chunks passes it without looping.

@@ -115,6 +115,9 @@ impl Builder {
     /// next chunk at the same moment take one each. Where there is none for one of them, it asks the pool
     /// all the same, and is refused where that has nothing; those too many go to the pool.)
     ///
+    /// Where several producers need a chunk at the same moment, each may take one, and all but one of them
+    /// give theirs to the pool; another that needs a chunk meanwhile may have to allocate it.
+    ///
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
     /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle,

@@ -199,13 +199,15 @@ pub(crate) fn load_before_write(word: &AtomicUsize, order: Ordering) -> usize {
     word.load(order)
 }
 
-/// [`load_before_write`] for a word of 64 bits.
+/// [`load_before_write`] for a word of 64 bits. An exchange that fails, so that loom has no store to put
+/// behind another thread's plain one.
 #[cfg(target_has_atomic = "64")]
 #[inline(always)]
 pub(crate) fn load_u64_before_write(word: &AtomicU64, order: Ordering) -> u64 {
     #[cfg(loom)]
     if loads_are_exchanges() {
-        return word.fetch_add(0, order);
+        let outcome = word.compare_exchange(u64::MAX, u64::MAX, order, order);
+        return outcome.unwrap_or_else(|seen| seen);
     }
     word.load(order)
 }

@@ -10,7 +10,7 @@ use loom_tests::Tracked;
 
 /// The item `number` of producer `who`.
 pub(crate) fn item(who: usize, number: usize) -> Tracked {
-    Tracked::new(10 * who + number)
+    Tracked::new(100 * who + number)
 }
 
 /// A consumer that expects each producer's items 0, 1, 2 and so on.
@@ -41,7 +41,7 @@ impl Inbox {
     }
 
     pub(crate) fn receive(&mut self, item: &Tracked) {
-        let (who, number) = (item.value() / 10, item.value() % 10);
+        let (who, number) = (item.value() / 100, item.value() % 100);
         let next = &mut self.next[who];
         if self.gaps {
             assert!(number >= *next, "a producer's items come in its order");

@@ -327,6 +327,7 @@ impl<T> Shared<T> {
                 }
                 self.empty_out(&evicted, len)
             } else {
+                relax();
                 continue;
             };
             let Some(first) = found else {

@@ -1,0 +1,236 @@
+//! Chunks that end early, sealed or too short for a reservation, while another producer puts items in.
+
+#![cfg(loom)]
+
+mod per_producer;
+
+use chunkring::{Builder, ReserveError};
+use loom::thread;
+use loom_tests::model_with_floors;
+use per_producer::{Inbox, item, push, record};
+
+fn ring(chunk_len: usize, chunks: usize) -> Builder {
+    Builder::new(chunk_len, chunks).max_chunks(chunks)
+}
+
+#[test]
+fn a_producer_seals_what_another_fills() {
+    model_with_floors("a_producer_seals_what_another_fills", [390, 430], || {
+        let (mut producer, consumer) = ring(2, 3).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 2));
+        producer.seal();
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        assert_eq!(sender.join().unwrap(), 2);
+        inbox.drain();
+        assert_eq!(inbox.next, [1, 2, 0]);
+        assert_eq!(inbox.consumer.len(), 0);
+    });
+}
+
+#[test]
+fn two_seal_at_once() {
+    model_with_floors("two_seal_at_once", [13, 8], || {
+        let (mut producer, consumer) = ring(2, 1).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let sealer = thread::spawn(move || {
+            other.seal();
+            other
+        });
+        consumer.seal();
+        assert!(
+            producer.push(item(0, 1)).is_err(),
+            "the only chunk is sealed"
+        );
+        sealer.join().unwrap();
+        let mut inbox = Inbox::new(consumer);
+        inbox.drain();
+        assert_eq!(push(&mut producer, 0, 1, 3), 2);
+        inbox.drain();
+        assert_eq!(inbox.taken, 3);
+    });
+}
+
+#[test]
+fn a_chunk_is_sealed_just_as_it_is_used_up() {
+    model_with_floors("a_chunk_is_sealed_just_as_it_is_used_up", [41, 47], || {
+        let (mut producer, consumer) = ring(2, 1).mpsc().unwrap();
+        producer.push(item(0, 0)).unwrap();
+        let sender = thread::spawn(move || {
+            let pushed = push(&mut producer, 0, 1, 1);
+            (producer, pushed)
+        });
+        consumer.seal();
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        let (mut producer, pushed) = sender.join().unwrap();
+        inbox.drain();
+        assert_eq!(inbox.taken, 1 + pushed);
+        let room = producer.free_slots();
+        assert_eq!(push(&mut producer, 0, 1 + pushed, room + 1), room);
+        inbox.drain();
+    });
+}
+
+#[test]
+fn an_empty_chunk_is_not_sealed() {
+    model_with_floors("an_empty_chunk_is_not_sealed", [15, 1], || {
+        let (mut producer, consumer) = ring(2, 1).mpsc().unwrap();
+        let sender = thread::spawn(move || {
+            let pushed = push(&mut producer, 0, 0, 1);
+            (producer, pushed)
+        });
+        consumer.seal();
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(1);
+        let (mut producer, pushed) = sender.join().unwrap();
+        assert_eq!(pushed, 1, "the chunk is there, and nothing was in it");
+        inbox.drain();
+        producer.seal();
+        inbox.drain();
+        // Installed and opened by a reservation that was refused before it has claimed anything.
+        assert!(matches!(
+            producer.reserve(3).err(),
+            Some(ReserveError::TooLong { .. })
+        ));
+        producer.seal();
+        assert_eq!(push(&mut producer, 0, 1, 2), 2);
+        inbox.drain();
+        assert_eq!(inbox.taken, 3);
+    });
+}
+
+#[test]
+fn a_reservation_that_does_not_fit_ends_the_chunk() {
+    model_with_floors(
+        "a_reservation_that_does_not_fit_ends_the_chunk",
+        [26, 70],
+        || {
+            let (mut producer, consumer) = ring(2, 3).mpsc().unwrap();
+            let mut other = producer.clone();
+            producer.push(item(0, 0)).unwrap();
+            let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+            assert!(
+                record(&mut producer, 0, 1, 2),
+                "there is room for another chunk"
+            );
+            assert_eq!(sender.join().unwrap(), 1);
+            let mut inbox = Inbox::new(consumer);
+            inbox.drain();
+            assert_eq!(inbox.next, [3, 1, 0]);
+        },
+    );
+}
+
+#[test]
+fn two_reservations_that_do_not_fit() {
+    model_with_floors("two_reservations_that_do_not_fit", [140, 390], || {
+        let (mut producer, consumer) = ring(2, 3).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let sender = thread::spawn(move || record(&mut other, 1, 0, 2));
+        assert!(record(&mut producer, 0, 1, 2));
+        assert!(sender.join().unwrap());
+        let mut inbox = Inbox::new(consumer);
+        inbox.drain();
+        assert_eq!(inbox.next, [3, 2, 0]);
+    });
+}
+
+#[test]
+fn the_consumer_goes_past_the_rest_of_a_chunk() {
+    model_with_floors(
+        "the_consumer_goes_past_the_rest_of_a_chunk",
+        [240, 1],
+        || {
+            let (mut producer, consumer) = ring(2, 2).mpsc().unwrap();
+            let sender = thread::spawn(move || {
+                producer.push(item(0, 0)).unwrap();
+                let got = record(&mut producer, 0, 1, 2);
+                (producer, got)
+            });
+            let mut inbox = Inbox::new(consumer);
+            inbox.look(3);
+            let (_producer, got) = sender.join().unwrap();
+            assert!(got);
+            inbox.drain();
+            assert_eq!(inbox.taken, 3);
+        },
+    );
+}
+
+#[test]
+fn the_next_chunk_is_read_before_it_is_opened() {
+    model_with_floors(
+        "the_next_chunk_is_read_before_it_is_opened",
+        [260, 2100],
+        || {
+            let (mut producer, consumer) = ring(2, 2).mpsc().unwrap();
+            let mut other = producer.clone();
+            producer.push(item(0, 0)).unwrap();
+            let mut inbox = Inbox::new(consumer);
+            // It installs the next chunk, and then cannot end the one before: the other has used it up.
+            let sender = thread::spawn(move || record(&mut other, 1, 0, 2));
+            let pushed = 1 + push(&mut producer, 0, 1, 1);
+            inbox.look(3);
+            let got = sender.join().unwrap();
+            inbox.drain();
+            assert_eq!(inbox.next, [pushed, if got { 2 } else { 0 }, 0]);
+        },
+    );
+}
+
+#[test]
+fn the_only_chunk_is_closed_by_a_reservation_that_is_refused() {
+    let name = "the_only_chunk_is_closed_by_a_reservation_that_is_refused";
+    model_with_floors(name, [410, 400], || {
+        let (mut producer, consumer) = ring(2, 1).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+        let mut inbox = Inbox::new(consumer);
+        let receiver = thread::spawn(move || {
+            inbox.look(2);
+            inbox
+        });
+        let mut got = record(&mut producer, 0, 1, 2);
+        let mut pushed = sender.join().unwrap();
+        let mut inbox = receiver.join().unwrap();
+        for _ in 0..2 {
+            inbox.drain();
+            got = got || record(&mut producer, 0, 1, 2);
+        }
+        assert!(
+            got,
+            "the rest of a chunk that nobody can use is never given back"
+        );
+        inbox.drain();
+        pushed = pushed.min(1);
+        assert_eq!(inbox.next, [3, pushed, 0]);
+    });
+}
+
+#[test]
+fn a_refused_reservation_leaves_the_rest_of_the_chunk() {
+    model_with_floors(
+        "a_refused_reservation_leaves_the_rest_of_the_chunk",
+        [4, 1],
+        || {
+            let (mut producer, consumer) = ring(2, 2).mpsc().unwrap();
+            assert_eq!(push(&mut producer, 0, 0, 3), 3);
+            let mut inbox = Inbox::new(consumer);
+            let receiver = thread::spawn(move || {
+                inbox.look(1);
+                inbox
+            });
+            assert_eq!(producer.reserve(2).err(), Some(ReserveError::Full));
+            assert_eq!(push(&mut producer, 0, 3, 1), 1, "its rest can be used");
+            let mut inbox = receiver.join().unwrap();
+            inbox.drain();
+            assert_eq!(inbox.taken, 4);
+        },
+    );
+}

@@ -1,0 +1,187 @@
+//! Chunks that were read circulate in a ring for several producers, each with one owner, or are given back.
+
+#![cfg(loom)]
+
+mod per_producer;
+
+use chunkring::Builder;
+use loom::thread;
+use loom_tests::model_with_floors;
+use per_producer::{Inbox, push};
+
+#[test]
+fn an_idle_chunk_goes_to_one_of_two() {
+    model_with_floors("an_idle_chunk_goes_to_one_of_two", [91, 1400], || {
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
+        let control = producer.control();
+        assert_eq!(push(&mut producer, 0, 0, 2), 2);
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        let trimmer = thread::spawn({
+            let control = control.clone();
+            move || control.trim()
+        });
+        let pushed = 2 + push(&mut producer, 0, 2, 2);
+        assert_eq!(pushed, 4);
+        trimmer.join().unwrap();
+        inbox.drain();
+        assert_eq!(inbox.taken, pushed);
+        drop((producer, inbox));
+        control.trim();
+        assert_eq!(control.pool().used(), 0, "a chunk is lost");
+    });
+}
+
+#[test]
+fn two_trim_at_once() {
+    model_with_floors("two_trim_at_once", [78, 41], || {
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
+        let control = producer.control();
+        assert_eq!(push(&mut producer, 0, 0, 2), 2);
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        assert_eq!(control.chunks_in_use(), 2);
+        let trimmer = thread::spawn({
+            let control = control.clone();
+            move || control.trim()
+        });
+        control.trim();
+        trimmer.join().unwrap();
+        assert_eq!((control.chunks_in_use(), control.pool().used()), (0, 0));
+    });
+}
+
+#[test]
+fn a_place_is_written_again_only_when_it_was_read() {
+    model_with_floors(
+        "a_place_is_written_again_only_when_it_was_read",
+        [380, 3600],
+        || {
+            // Room for one idle chunk.
+            let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).mpsc().unwrap();
+            let control = producer.control();
+            producer.push(per_producer::item(0, 0)).unwrap();
+            let mut inbox = Inbox::new(consumer);
+            inbox.pop().unwrap();
+            let trimmer = thread::spawn({
+                let control = control.clone();
+                move || control.trim()
+            });
+            let pushed = 1 + push(&mut producer, 0, 1, 1);
+            inbox.pop().unwrap();
+            trimmer.join().unwrap();
+            assert_eq!(inbox.taken, pushed);
+            assert!(control.chunks_in_use() <= 1);
+            control.trim();
+            assert_eq!(control.pool().used(), 0, "a chunk is lost");
+        },
+    );
+}
+
+#[test]
+fn two_idle_chunks_circulate() {
+    model_with_floors("two_idle_chunks_circulate", [23, 1], || {
+        let (mut producer, consumer) = Builder::new(1, 3).max_chunks(4).mpsc().unwrap();
+        let control = producer.control();
+        assert_eq!(push(&mut producer, 0, 0, 3), 3);
+        let one = control.pool().used() / 3;
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        assert_eq!(control.chunks_in_use(), 3);
+        let receiver = thread::spawn(move || {
+            inbox.pop().unwrap();
+            inbox
+        });
+        let used = control.chunks_in_use();
+        assert!((2..=3).contains(&used), "{used} chunks");
+        let _inbox = receiver.join().unwrap();
+        assert_eq!(control.chunks_in_use(), 2);
+        // The third is the pool's.
+        assert_eq!(control.pool().used(), 3 * one);
+        control.pool().trim();
+        assert_eq!(control.pool().used(), 2 * one);
+    });
+}
+
+#[test]
+fn a_smaller_ring_gives_memory_back_though_nobody_works() {
+    model_with_floors(
+        "a_smaller_ring_gives_memory_back_though_nobody_works",
+        [2200, 290],
+        || {
+            let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
+            assert_eq!(push(&mut producer, 0, 0, 2), 2);
+            let control = consumer.control();
+            let mut inbox = Inbox::new(consumer);
+            inbox.pop().unwrap();
+            let receiver = thread::spawn(move || {
+                inbox.pop().unwrap();
+                inbox
+            });
+            control.set_chunks(1).unwrap();
+            let inbox = receiver.join().unwrap();
+            assert_eq!(inbox.taken, 2);
+            control.set_chunks(2).unwrap();
+            control.set_chunks(1).unwrap();
+            assert!(control.chunks_in_use() <= 1, "memory is kept for nobody");
+            control.trim();
+            assert_eq!(control.pool().used(), 0);
+        },
+    );
+}
+
+#[test]
+fn an_idle_chunk_of_another_length_is_not_used() {
+    model_with_floors(
+        "an_idle_chunk_of_another_length_is_not_used",
+        [330, 150],
+        || {
+            let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).mpsc().unwrap();
+            let control = producer.control();
+            assert_eq!(push(&mut producer, 0, 0, 2), 2);
+            let mut inbox = Inbox::new(consumer);
+            let changer = thread::spawn({
+                let control = control.clone();
+                move || control.set_chunk_len(1).unwrap()
+            });
+            inbox.look(2);
+            changer.join().unwrap();
+            assert_eq!(push(&mut producer, 0, 2, 1), 1);
+            producer.seal();
+            inbox.drain();
+            assert_eq!(push(&mut producer, 0, 3, 2), 1);
+            inbox.drain();
+            control.trim();
+            assert_eq!(control.pool().used(), 0, "a chunk is lost");
+        },
+    );
+}
+
+#[test]
+fn the_consumer_puts_a_chunk_where_two_look_for_one() {
+    model_with_floors(
+        "the_consumer_puts_a_chunk_where_two_look_for_one",
+        [180, 750],
+        || {
+            let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).mpsc().unwrap();
+            let mut other = producer.clone();
+            let control = producer.control();
+            assert_eq!(push(&mut producer, 0, 0, 1), 1);
+            let mut inbox = Inbox::new(consumer);
+            let receiver = thread::spawn(move || {
+                inbox.pop().unwrap();
+                inbox
+            });
+            let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+            let here = push(&mut producer, 0, 1, 1);
+            let there = sender.join().unwrap();
+            let mut inbox = receiver.join().unwrap();
+            assert!(here + there <= 1);
+            inbox.drain();
+            assert_eq!(inbox.next, [1 + here, there, 0]);
+            drop((producer, inbox));
+            control.trim();
+            assert_eq!(control.pool().used(), 0, "a chunk is lost");
+        },
+    );
+}
