@@ -1,9 +1,9 @@
-//! Any script of operations on a ring, resizes, hand-off and a tight budget included, against a queue
-//! that cannot be wrong. Items are on the heap, so that AddressSanitizer sees one that is dropped
+//! Any script of operations on a ring, resizes, policies, hand-off and a tight budget included, against a
+//! queue that cannot be wrong. Items are on the heap, so that AddressSanitizer sees one that is dropped
 //! twice, read after its end, or never dropped.
 #![no_main]
 
-use chunkring::{Builder, OwnedChunk, Pool, PopError, ReserveError, TakeError};
+use chunkring::{Builder, OwnedChunk, Policy, Pool, PopError, ReserveError, TakeError};
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 
@@ -20,6 +20,40 @@ impl Script<'_> {
     /// A number below `bound`; 0 at the script's end.
     fn below(&mut self, bound: usize) -> usize {
         self.next().unwrap_or(0) % bound
+    }
+}
+
+/// The items that are in the ring or were overwritten, in order.
+#[derive(Default)]
+struct Model {
+    items: VecDeque<u32>,
+    /// Items that are known to be overwritten, since a later one has come out.
+    missed: usize,
+}
+
+impl Model {
+    /// Before `next` comes out, or nothing because there is nothing, all items before it were overwritten.
+    fn miss_before(&mut self, next: Option<u32>) {
+        while self.items.front().is_some_and(|item| Some(*item) != next) {
+            self.items.pop_front();
+            self.missed += 1;
+        }
+    }
+
+    /// Items that are in the ring, of which so many were overwritten.
+    fn len(&self, overwritten: usize) -> usize {
+        self.items.len() - (overwritten - self.missed)
+    }
+}
+
+/// A policy for a ring of up to eight chunks.
+fn policy(script: &mut Script<'_>) -> Policy {
+    match script.below(3) {
+        0 => Policy::Refuse,
+        1 => Policy::Overwrite,
+        _ => Policy::Grow {
+            max_chunks: 1 + script.below(8),
+        },
     }
 }
 
@@ -41,6 +75,8 @@ fuzz_target!(|bytes: &[u8]| {
         .max_chunks(8)
         .preallocate(script.below(4) == 0)
         .headroom(script.below(3))
+        .policy(policy(&mut script))
+        .overwritable(script.below(2) == 0)
         .pool(&pool)
         .origin(origin);
     let Ok((producer, consumer)) = builder.spsc::<Box<u32>>() else {
@@ -49,18 +85,18 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let control = producer.control();
     let (mut producer, mut consumer) = (Some(producer), Some(consumer));
-    let mut model = VecDeque::new();
+    let mut model = Model::default();
     let mut held: Vec<OwnedChunk<Box<u32>>> = Vec::new();
     let mut number = 0_u32;
 
     while let Some(operation) = script.next() {
-        match (operation % 16, &mut producer, &mut consumer) {
+        match (operation % 17, &mut producer, &mut consumer) {
             (0..=2, Some(producer), consumer) => {
                 let free = producer.free_slots();
                 match producer.push(Box::new(number)) {
                     Ok(()) => {
-                        assert_ne!(free, 0);
-                        model.push_back(number);
+                        assert!(free != 0 || control.policy() == Policy::Overwrite);
+                        model.items.push_back(number);
                         number += 1;
                     }
                     Err(refused) if refused.is_closed() => assert!(consumer.is_none()),
@@ -82,7 +118,7 @@ fuzz_target!(|bytes: &[u8]| {
                         }
                         let keep = script.below(fill + 1);
                         grant.commit(keep);
-                        model.extend((number..).take(keep));
+                        model.items.extend((number..).take(keep));
                         number += keep as u32;
                     }
                     Err(ReserveError::TooLong {
@@ -97,37 +133,44 @@ fuzz_target!(|bytes: &[u8]| {
                 }
             }
             (5 | 6, producer, Some(consumer)) => match consumer.pop() {
-                Ok(item) => assert_eq!(Some(*item), model.pop_front()),
-                Err(PopError::Empty) => assert!(model.is_empty() && producer.is_some()),
-                Err(PopError::Closed) => assert!(model.is_empty() && producer.is_none()),
+                Ok(item) => {
+                    model.miss_before(Some(*item));
+                    assert_eq!(Some(*item), model.items.pop_front());
+                }
+                Err(error) => {
+                    model.miss_before(None);
+                    assert_eq!(error == PopError::Closed, producer.is_none());
+                }
             },
             (7 | 8, _, Some(consumer)) => match consumer.read() {
                 Ok(ready) => {
+                    model.miss_before(Some(*ready[0]));
                     assert!(
                         ready
                             .iter()
                             .map(|item| **item)
-                            .eq(model.range(..ready.len()).copied())
+                            .eq(model.items.range(..ready.len()).copied())
                     );
                     let count = script.below(ready.len() + 1);
                     ready.release(count);
-                    model.drain(..count);
+                    model.items.drain(..count);
                 }
-                Err(_) => assert!(model.is_empty()),
+                Err(_) => model.miss_before(None),
             },
             (9, _, Some(consumer)) => match consumer.take_chunk() {
                 Ok(chunk) => {
                     assert!(!chunk.is_empty());
+                    model.miss_before(Some(*chunk[0]));
                     assert!(
                         chunk
                             .iter()
                             .map(|item| **item)
-                            .eq(model.drain(..chunk.len()))
+                            .eq(model.items.drain(..chunk.len()))
                     );
                     held.push(chunk);
                 }
-                Err(TakeError::Open) => assert!(!model.is_empty()),
-                Err(TakeError::Empty | TakeError::Closed) => assert!(model.is_empty()),
+                Err(TakeError::Open) => assert!(!consumer.is_empty()),
+                Err(TakeError::Empty | TakeError::Closed) => model.miss_before(None),
             },
             (10, Some(producer), _) => producer.seal(),
             (11, ..) => {
@@ -152,13 +195,25 @@ fuzz_target!(|bytes: &[u8]| {
             }
             (14, producer, _) if script.below(16) == 0 => *producer = None,
             (15, _, consumer) if script.below(16) == 0 => *consumer = None,
+            (16, ..) => {
+                let (policy, before) = (policy(&mut script), control.policy());
+                let now = match control.set_policy(policy) {
+                    Ok(()) => policy,
+                    Err(_) => {
+                        assert!(policy != Policy::Refuse);
+                        before
+                    }
+                };
+                assert_eq!(control.policy(), now);
+            }
             _ => {}
         }
+        let len = model.len(control.statistics().overwritten);
         if let Some(consumer) = &consumer {
-            assert_eq!(consumer.len(), model.len());
+            assert_eq!(consumer.len(), len);
         }
         if let Some(producer) = &producer {
-            assert!(consumer.is_none() || producer.len() >= model.len());
+            assert!(consumer.is_none() || producer.len() >= len);
         }
         assert!(pool.used() <= budget);
         assert!(control.chunks_in_use() <= control.max_chunks());

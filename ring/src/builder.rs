@@ -198,8 +198,9 @@ impl Builder {
 
     /// Whether the policy of a single-producer single-consumer ring may be
     /// [changed](crate::Control::set_policy) to [`Policy::Overwrite`] later. A ring that is built with
-    /// that policy is overwritable whatever is said here. Not otherwise (the default), since then both
-    /// halves must agree on every chunk's end by an atomic exchange.
+    /// that policy is overwritable whatever is said here. Not otherwise (the default), since an
+    /// overwritable ring pays for it: one more atomic exchange for each half and chunk, and twice the
+    /// memory for its table.
     ///
     /// ```
     /// use chunkring::{Builder, Policy};
@@ -225,7 +226,8 @@ impl Builder {
     /// Makes a single-producer single-consumer ring.
     ///
     /// Allocates the words that the halves share and a pool (about a kibibyte), the table (64 bytes
-    /// for each of [`max_chunks`](Self::max_chunks)), and the chunks too where
+    /// for each of [`max_chunks`](Self::max_chunks), twice that in an
+    /// [overwritable](Self::overwritable) ring), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors

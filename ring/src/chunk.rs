@@ -1,8 +1,8 @@
 //! One chunk: a block of a pool's memory that holds slots, and nothing about what is in them.
 //!
 //! ```text
-//!  block's start                                  first slot
-//!  | what the pool keeps | flags | ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
+//!  block's start                                         first slot
+//!  | what the pool keeps | used | flags | ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
 //!  `------------------- offset -------------------'
 //! ```
 //!
@@ -11,7 +11,7 @@
 use crate::pool::{Block, Pool};
 #[cfg(loom)]
 use crate::primitive::Ordering;
-use crate::primitive::{AtomicU8, Slot};
+use crate::primitive::{AtomicU8, AtomicUsize, Slot};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -19,6 +19,15 @@ use core::ptr::NonNull;
 /// Blocks and slots begin on a boundary of two cache lines, so that the first and the last slots of
 /// a chunk share no line with another chunk (nor with its prefetched neighbour).
 const CHUNK_ALIGN: usize = 128;
+
+/// What a chunk's block begins with.
+#[repr(C)]
+struct Head {
+    block: Block,
+    /// Slots that hold items once the chunk is complete, for rings whose table may have forgotten the
+    /// chunk by then.
+    used: AtomicUsize,
+}
 
 /// How the chunks of one ring are laid out: everything but their length.
 #[derive(Debug)]
@@ -66,7 +75,7 @@ impl<T> Form<T> {
     /// Bytes from the block's start to the first slot of a chunk of `len`.
     #[inline]
     fn offset(self, len: usize) -> Option<usize> {
-        size_of::<Block>()
+        size_of::<Head>()
             .checked_add(self.flag_size.checked_mul(len)?)?
             .checked_add(self.headroom)?
             .checked_next_multiple_of(Self::align())
@@ -82,7 +91,7 @@ impl<T> Form<T> {
         debug_assert!(self.flag_size != 0, "the form has flags");
         // SAFETY: the block begins that many bytes before the first slot, and the flags follow its
         // head.
-        unsafe { self.block_of(first, len).add(1).cast() }
+        unsafe { self.block_of(first, len).cast::<Head>().add(1).cast() }
     }
 
     /// Makes the flags say that no slot is used.
@@ -162,6 +171,9 @@ impl<T> Form<T> {
         let block = pool.get(self.layout(len)?)?;
         // SAFETY: the layout has `offset` bytes before the slots.
         let first = unsafe { block.cast::<u8>().add(self.offset(len)?) }.cast::<Slot<T>>();
+        let head = block.cast::<Head>().as_ptr();
+        // SAFETY: the layout has room for a head, and the block is this call's.
+        unsafe { (&raw mut (*head).used).write(AtomicUsize::new(len)) };
         if self.flag_size != 0 {
             // SAFETY: the chunk is this call's; a flag is not read before it is written.
             unsafe {
@@ -181,6 +193,19 @@ impl<T> Form<T> {
             }
         }
         Some(first)
+    }
+
+    /// The chunk's own word for how many of its slots hold items once it is complete.
+    ///
+    /// # Safety
+    /// `first` must come from [`make`](Self::make) of the same form, which has no flags, and the chunk must
+    /// not be given up as long as the word is used.
+    pub(crate) unsafe fn used<'a>(self, first: *mut Slot<T>) -> &'a AtomicUsize {
+        debug_assert_eq!(self.flag_size, 0, "the offset is the same for every length");
+        // Cannot be none, since the chunk exists.
+        let offset = self.offset(0).unwrap_or(0);
+        // SAFETY: `make` has put a head `offset` bytes before the first slot.
+        unsafe { &(*first.cast::<u8>().sub(offset).cast::<Head>()).used }
     }
 
     /// Gives a chunk's memory back to the pool, which keeps it for the next one or frees it. The

@@ -6,15 +6,21 @@
 ///
 /// # Examples
 ///
-/// The same items in two rings of two chunks of one slot:
+/// The same six items in three rings of four chunks of one slot:
 ///
 /// ```
 /// use chunkring::{Builder, Policy};
 ///
-/// let grow = Policy::Grow { max_chunks: 3 };
-/// for (policy, accepted) in [(Policy::Refuse, 2), (grow, 3)] {
-///     let (mut producer, _consumer) = Builder::new(1, 2).policy(policy).spsc()?;
-///     assert_eq!(producer.push_iter(&mut ["a", "b", "c", "d"].into_iter()), accepted);
+/// let grow = Policy::Grow { max_chunks: 5 };
+/// for (policy, accepted, left) in [
+///     (Policy::Refuse, 4, ["a", "b", "c", "d"].as_slice()),
+///     (Policy::Overwrite, 6, &["c", "d", "e", "f"]),
+///     (grow, 5, &["a", "b", "c", "d", "e"]),
+/// ] {
+///     let (mut producer, mut consumer) = Builder::new(1, 4).policy(policy).spsc()?;
+///     let mut items = ["a", "b", "c", "d", "e", "f"].into_iter();
+///     assert_eq!(producer.push_iter(&mut items), accepted);
+///     assert_eq!(consumer.try_iter().collect::<Vec<_>>(), left);
 /// }
 /// # Ok::<(), chunkring::BuildError>(())
 /// ```

@@ -31,6 +31,27 @@ pub(crate) use {
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 pub(crate) use core::sync::atomic::AtomicU64;
 
+/// A word that counts for as long as a program may run, where the target has one that wide.
+#[cfg(any(loom, target_pointer_width = "64", not(target_has_atomic = "64")))]
+pub(crate) use AtomicUsize as AtomicWide;
+#[cfg(not(any(loom, target_pointer_width = "64", not(target_has_atomic = "64"))))]
+pub(crate) use core::sync::atomic::AtomicU64 as AtomicWide;
+
+/// What is in an [`AtomicWide`].
+#[cfg(any(loom, target_pointer_width = "64", not(target_has_atomic = "64")))]
+pub(crate) type Wide = usize;
+#[cfg(not(any(loom, target_pointer_width = "64", not(target_has_atomic = "64"))))]
+pub(crate) type Wide = u64;
+
+/// The lower bits of a wide number, as many as a `usize` has.
+#[allow(
+    clippy::unnecessary_cast,
+    reason = "it is one where the two are not the same"
+)]
+pub(crate) fn narrow(wide: Wide) -> usize {
+    wide as usize
+}
+
 /// Memory for one item. Whether it holds one is known only to the ring's positions.
 #[cfg(not(loom))]
 #[repr(transparent)]
@@ -209,6 +230,15 @@ pub(crate) fn load_u64_before_write(word: &AtomicU64, order: Ordering) -> u64 {
         let outcome = word.compare_exchange(u64::MAX, u64::MAX, order, order);
         return outcome.unwrap_or_else(|seen| seen);
     }
+    word.load(order)
+}
+
+/// [`load_before_write`] for a wide word.
+#[inline(always)]
+pub(crate) fn load_wide_before_write(word: &AtomicWide, order: Ordering) -> Wide {
+    #[cfg(loom)]
+    return load_before_write(word, order);
+    #[cfg(not(loom))]
     word.load(order)
 }
 

@@ -25,6 +25,12 @@ impl Losses {
         }
     }
 
+    /// Items that the ring has dropped to make room.
+    pub(crate) fn overwritten(&self) -> usize {
+        // Relaxed: as below.
+        self.overwritten.load(Ordering::Relaxed)
+    }
+
     /// Counts items that the ring has dropped to make room.
     pub(crate) fn overwrite(&self, items: usize) {
         // Relaxed: a count; nothing is reached through it.
@@ -121,7 +127,7 @@ impl Statistics {
             chunks: load(&settings.chunks),
             policy: settings.policy(),
             chunks_in_use: ring.chunks_in_use(),
-            overwritten: load(&settings.losses.overwritten),
+            overwritten: settings.losses.overwritten(),
             refused_full: load(&settings.losses.refused_full),
             refused_memory: load(&settings.losses.refused_memory),
             refused_closed: load(&settings.losses.refused_closed),

@@ -3,7 +3,9 @@
 mod witness;
 
 use chunkring::spsc::{Consumer, Producer};
-use chunkring::{Builder, Control, OwnedChunk, PopError, PushError, ReserveError, TakeError};
+use chunkring::{
+    Builder, Control, OwnedChunk, Policy, PopError, PushError, ReserveError, ResizeError, TakeError,
+};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use witness::{Ledger, Witness};
@@ -44,6 +46,11 @@ enum Step {
     SetChunks(usize),
     SetChunkLen(usize),
     Resize(usize, usize),
+    SetPolicy(Policy),
+    /// Extend the producer by so many items, of which it drops those that are refused.
+    Extend {
+        count: usize,
+    },
     Trim,
     DropProducer,
     DropConsumer,
@@ -69,9 +76,19 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (1..8_usize).prop_map(Step::SetChunks),
         5 => (1..12_usize).prop_map(Step::SetChunkLen),
         3 => (1..12_usize, 1..8_usize).prop_map(|(len, chunks)| Step::Resize(len, chunks)),
+        6 => policy().prop_map(Step::SetPolicy),
+        5 => n.clone().prop_map(|count| Step::Extend { count }),
         3 => Just(Step::Trim),
         1 => Just(Step::DropProducer),
         1 => Just(Step::DropConsumer),
+    ]
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![
+        Just(Policy::Refuse),
+        Just(Policy::Overwrite),
+        (1..8_usize).prop_map(|max_chunks| Policy::Grow { max_chunks }),
     ]
 }
 
@@ -96,6 +113,8 @@ struct ModelChunk {
     put: usize,
     /// Items taken out.
     taken: usize,
+    /// Whether the consumer has found an item in it, so that it is not overwritten.
+    held: bool,
 }
 
 /// A ring as its documentation describes it.
@@ -110,9 +129,43 @@ struct Model {
     /// Whether the consumer's last look has found the oldest chunk closed.
     found_closed: bool,
     seal_wanted: bool,
+    policy: Policy,
+    overwritable: bool,
+    /// Items that were overwritten.
+    overwritten: Vec<usize>,
+    /// How many were refused for want of a chunk.
+    refused_full: usize,
+    /// How many were refused since the consumer was gone.
+    refused_closed: usize,
 }
 
 impl Model {
+    fn most_chunks(&self) -> usize {
+        match self.policy {
+            Policy::Grow { max_chunks } => self.chunks.max(max_chunks),
+            _ => self.chunks,
+        }
+    }
+
+    /// Drops the oldest chunks that are not being read until one more fits; says whether it does.
+    fn overwrite(&mut self) -> bool {
+        while self.traffic.len() >= self.most_chunks() {
+            let held = self.traffic.front().is_some_and(|chunk| chunk.held);
+            if self.policy != Policy::Overwrite || held && self.chunks == 1 {
+                return false;
+            }
+            let kept = if held {
+                self.traffic[0].put - self.traffic[0].taken
+            } else {
+                0
+            };
+            let chunk = self.traffic.remove(usize::from(held)).expect("it is there");
+            self.overwritten
+                .extend(self.items.drain(kept..kept + chunk.put));
+        }
+        true
+    }
+
     fn rest(&self) -> usize {
         self.traffic
             .back()
@@ -120,7 +173,7 @@ impl Model {
     }
 
     fn free_slots(&self) -> usize {
-        self.rest() + self.chunks.saturating_sub(self.traffic.len()) * self.chunk_len
+        self.rest() + self.most_chunks().saturating_sub(self.traffic.len()) * self.chunk_len
     }
 
     /// Closes the chunk that is being filled, but for one in which there is nothing.
@@ -140,8 +193,10 @@ impl Model {
         let refusal = if count > self.chunk_len {
             return Err(Refusal::TooLong);
         } else if consumer_gone {
+            self.refused_closed += count;
             Some(Refusal::Closed)
-        } else if self.traffic.len() >= self.chunks {
+        } else if !self.overwrite() {
+            self.refused_full += count;
             Some(Refusal::Full)
         } else {
             None
@@ -181,6 +236,9 @@ impl Model {
                 break;
             }
             self.traffic.pop_front();
+        }
+        if let Some(oldest) = self.traffic.front_mut() {
+            oldest.held |= oldest.put > 0;
         }
         let oldest = self.traffic.front();
         self.found = oldest.map_or(0, |chunk| chunk.put - chunk.taken);
@@ -253,6 +311,37 @@ fn check_settings(control: &Control<Witness>, model: &Model, held: &[Held], trim
     assert_eq!(control.chunk_len(), model.chunk_len);
     assert_eq!(control.max_chunks(), 16);
     let in_use = control.chunks_in_use();
+    let statistics = control.statistics();
+    assert_eq!(
+        (
+            statistics.chunk_len,
+            statistics.chunks,
+            statistics.policy,
+            statistics.chunks_in_use,
+            statistics.pool_used,
+        ),
+        (
+            model.chunk_len,
+            model.chunks,
+            model.policy,
+            in_use,
+            control.pool().used(),
+        )
+    );
+    assert_eq!(
+        (
+            statistics.overwritten,
+            statistics.refused_full,
+            statistics.refused_closed,
+            statistics.refused_memory,
+        ),
+        (
+            model.overwritten.len(),
+            model.refused_full,
+            model.refused_closed,
+            0,
+        )
+    );
     assert!(in_use >= model.traffic.len());
     assert!(in_use <= model.chunks.max(model.traffic.len()));
     let least = model.traffic.iter().map(|chunk| chunk_bytes(chunk.len));
@@ -472,6 +561,25 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
                 control.resize(len, chunks).unwrap();
                 (model.chunk_len, model.chunks) = (len, chunks);
             }
+            (&Step::SetPolicy(policy), ..) => match control.set_policy(policy) {
+                Ok(()) => model.policy = policy,
+                Err(error) => {
+                    assert_eq!(
+                        (error, policy),
+                        (ResizeError::NotOverwritable, Policy::Overwrite)
+                    );
+                    assert!(!model.overwritable);
+                }
+            },
+            (&Step::Extend { count }, Some(producer), _) => {
+                producer.extend((0..count).map(|_| ledger.item()));
+                for number in made..made + count {
+                    if model.make_room(1, consumer_gone).is_ok() {
+                        model.put([number]);
+                    }
+                }
+                made += count;
+            }
             (Step::Trim, ..) => control.trim(),
             (Step::DropProducer, Some(_), _) => {
                 producer = None;
@@ -484,6 +592,7 @@ fn run(builder: &Builder, mut model: Model, steps: &[Step]) {
         let drops = ledger.drops();
         if producer.is_some() || consumer.is_some() {
             assert!(model.items.iter().all(|number| drops[*number] == 0));
+            assert!(model.overwritten.iter().all(|number| drops[*number] == 1));
             check_settings(&control, &model, &held, matches!(step, Step::Trim));
         }
     }
@@ -517,10 +626,16 @@ proptest! {
         chunk_len in 1..10_usize,
         chunks in 1..6_usize,
         preallocate in any::<bool>(),
+        policy in policy(),
+        overwritable in any::<bool>(),
         origin in origin(),
         steps in prop::collection::vec(step(), 0..150),
     ) {
-        let builder = Builder::new(chunk_len, chunks).preallocate(preallocate).origin(origin);
+        let builder = Builder::new(chunk_len, chunks)
+            .preallocate(preallocate)
+            .policy(policy)
+            .overwritable(overwritable)
+            .origin(origin);
         let model = Model {
             chunk_len,
             chunks,
@@ -529,6 +644,11 @@ proptest! {
             found: 0,
             found_closed: false,
             seal_wanted: false,
+            policy,
+            overwritable: overwritable || policy == Policy::Overwrite,
+            overwritten: Vec::new(),
+            refused_full: 0,
+            refused_closed: 0,
         };
         run(&builder, model, &steps);
     }

@@ -1,5 +1,7 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
+mod overwritable;
+
 use super::shared::Shared;
 use crate::control::{Control, Ring};
 use crate::counted::Counted;
@@ -8,6 +10,7 @@ use crate::owned::OwnedChunk;
 use crate::primitive::{Ordering, Slot};
 use core::fmt;
 use core::ptr::{self, NonNull};
+use overwritable::HeldChunk;
 
 /// The half that takes items out. It may be sent to another thread, and is not shared.
 ///
@@ -55,14 +58,20 @@ pub struct Consumer<T> {
     end: usize,
     /// Slots from `end` to the end of the current chunk's range.
     hole: usize,
-    /// Sequence number of the chunk to be entered next.
+    /// Sequence number of the chunk to be entered next; in a ring that can be overwritten, of the next one
+    /// to be given back.
     seq: usize,
-    /// Whether there is a current chunk: chunk `seq - 1`.
+    /// Whether there is a current chunk: chunk `seq - 1`, or, in a ring that can be overwritten, the one
+    /// that this half holds.
     in_chunk: bool,
     /// Positions lost to holes before the current chunk.
     holes: usize,
-    /// The position that was last stored to `read`.
+    /// What was last stored to `read`.
     told: usize,
+    /// The chunk that this half holds, in a ring that can be overwritten.
+    held: HeldChunk<T>,
+    /// Items that were taken from the chunks before that one.
+    taken: usize,
     shared: Counted<Shared<T>>,
 }
 
@@ -83,6 +92,12 @@ impl<T> Consumer<T> {
             in_chunk: false,
             holes: 0,
             told: origin,
+            held: HeldChunk {
+                first: ptr::null_mut(),
+                start: origin,
+                len: 0,
+            },
+            taken: origin,
             shared,
         }
     }
@@ -113,12 +128,7 @@ impl<T> Consumer<T> {
             self.refill()?;
         }
         debug_assert!(
-            self.end.wrapping_sub(self.position).wrapping_sub(1)
-                < self
-                    .shared
-                    .entry(self.seq.wrapping_sub(1))
-                    .len
-                    .load(Ordering::Relaxed),
+            self.end.wrapping_sub(self.position).wrapping_sub(1) < self.chunk_len(),
             "the slot lies in the current chunk"
         );
         // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
@@ -180,6 +190,9 @@ impl<T> Consumer<T> {
             // A drop that panicked in `release` has kept the chunk from being given back.
             self.retire();
         }
+        if self.shared.settings.overwritable {
+            return self.refill_overwritable(tail);
+        }
         loop {
             if tail == self.position {
                 // Acquire: pairs with the Release store in the producer's drop. Its last tail was
@@ -215,8 +228,24 @@ impl<T> Consumer<T> {
         }
     }
 
+    /// Slots of the current chunk.
+    fn chunk_len(&self) -> usize {
+        if self.shared.settings.overwritable {
+            return self.held.len;
+        }
+        let entry = self.shared.entry(self.seq.wrapping_sub(1));
+        // Relaxed: acquired with the chunk.
+        entry.len.load(Ordering::Relaxed)
+    }
+
     /// Moves `end` to where the items of the current chunk end, which must be complete.
     fn see_hole(&mut self) {
+        if self.shared.settings.overwritable {
+            let range_end = self.held.start.wrapping_add(self.held.len);
+            self.hole = self.held.len - self.held_used();
+            self.end = range_end.wrapping_sub(self.hole);
+            return;
+        }
         let entry = self.shared.entry(self.seq.wrapping_sub(1));
         // Relaxed: the tail that completed the chunk has been acquired.
         let used = entry.used.load(Ordering::Relaxed);
@@ -248,6 +277,9 @@ impl<T> Consumer<T> {
     #[cold]
     #[inline(never)]
     fn retire(&mut self) {
+        if self.shared.settings.overwritable {
+            return self.give_back();
+        }
         let shared = &*self.shared;
         let settings = &*shared.settings;
         let entry = shared.entry(self.seq.wrapping_sub(1));
@@ -333,16 +365,27 @@ impl<T> Consumer<T> {
         let settings = &*self.shared.settings;
         // Before anything changes, since the clone may panic.
         let pool = settings.pool.clone();
-        let first = self.detach();
-        let entry = self.shared.entry(self.seq.wrapping_sub(1));
-        // Relaxed: acquired with the chunk.
-        let start = entry.start.load(Ordering::Relaxed);
-        let len = entry.len.load(Ordering::Relaxed);
+        let (first, start, len) = if settings.overwritable {
+            let HeldChunk { first, start, len } = self.held;
+            let first = NonNull::new(first).expect("a chunk that is held has slots");
+            (first, start, len)
+        } else {
+            let first = self.detach();
+            let entry = self.shared.entry(self.seq.wrapping_sub(1));
+            // Relaxed: acquired with the chunk.
+            let start = entry.start.load(Ordering::Relaxed);
+            (first, start, entry.len.load(Ordering::Relaxed))
+        };
         let items = self.position.wrapping_sub(start)..self.end.wrapping_sub(start);
-        // SAFETY: by invariant 3 the chunk is this half's, and by invariant 1 these slots hold
+        // SAFETY: by invariant 3 (or 4) the chunk is this half's, and by invariant 1 these slots hold
         // items; the ring forgets both.
         let chunk = unsafe { OwnedChunk::new(first, len, items, settings.form, pool) };
-        self.leave();
+        if settings.overwritable {
+            self.forget_held();
+            self.shared.taken.leave();
+        } else {
+            self.leave();
+        }
         Ok(chunk)
     }
 
@@ -378,17 +421,20 @@ impl<T> Consumer<T> {
     /// Lets the producer's `len` know how far this half has come. Stored only where nothing is to be
     /// done anyway or a chunk is given back, so that taking an item costs no shared store.
     fn tell_position(&mut self) {
-        if self.told != self.position {
-            self.told = self.position;
+        let read = if self.shared.settings.overwritable {
+            self.items_taken()
+        } else {
+            self.position
+        };
+        if self.told != read {
+            self.told = read;
             // Relaxed: a count, not a permission.
-            self.shared
-                .consumer
-                .read
-                .store(self.position, Ordering::Relaxed);
+            self.shared.consumer.read.store(read, Ordering::Relaxed);
         }
     }
 
-    /// Items that are ready. All of them can be taken; more may have come since. Never more than
+    /// Items that are ready. All of them can be taken, but for those that are
+    /// [overwritten](super#overwriting) meanwhile; more may have come since. Never more than
     /// [`capacity`](Self::capacity), but after a [shrink](Control) until the backlog fits.
     ///
     /// ```
@@ -399,6 +445,9 @@ impl<T> Consumer<T> {
     /// ```
     pub fn len(&self) -> usize {
         let shared = &*self.shared;
+        if shared.settings.overwritable {
+            return self.len_overwritable();
+        }
         // Acquire: as in `refill`.
         let tail = shared.producer.tail.load(Ordering::Acquire);
         if tail == self.position {
@@ -442,7 +491,7 @@ impl<T> Consumer<T> {
         self.len() == 0
     }
 
-    /// Whether the producer would be refused a slot now for want of a chunk.
+    /// Whether the producer would be refused a slot now for want of a chunk, or would overwrite one.
     ///
     /// ```
     /// let (mut producer, consumer) = chunkring::Builder::new(1, 1).spsc()?;
@@ -455,7 +504,9 @@ impl<T> Consumer<T> {
         let shared = &*self.shared;
         // Acquire: pairs with the producer's Release store; the last chunk's entry is seen.
         let installed = shared.producer.installed.load(Ordering::Acquire);
-        let head = if self.in_chunk {
+        let head = if shared.settings.overwritable {
+            installed.wrapping_sub(shared.taken.load().in_traffic(installed))
+        } else if self.in_chunk {
             self.seq.wrapping_sub(1)
         } else {
             self.seq
@@ -510,6 +561,13 @@ impl<T> Consumer<T> {
 
 impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
+        if self.shared.settings.overwritable {
+            let held = &self.shared.consumer.held;
+            // Relaxed: looked at after both halves have ended.
+            held.first.store(self.held.first, Ordering::Relaxed);
+            held.len.store(self.held.len, Ordering::Relaxed);
+            held.position.store(self.position, Ordering::Relaxed);
+        }
         // Where the items begin that are dropped with the ring.
         self.tell_position();
         // Release: pairs with the producer's Acquire loads; what this thread did, and how far this

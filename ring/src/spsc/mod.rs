@@ -24,6 +24,15 @@
 //! chunk's last; the chunk then goes back at its next look: a [`read`](Consumer::read), or a
 //! [`pop`](Consumer::pop) that has nothing left from the look before.
 //!
+//! # Overwriting
+//!
+//! In a ring with [`Policy::Overwrite`](crate::Policy::Overwrite) a producer that finds no room drops the
+//! items of the oldest chunk that the consumer does not hold. The consumer holds a chunk from its first
+//! look at an item in it ([`pop`](Consumer::pop), [`read`](Consumer::read),
+//! [`take_chunk`](Consumer::take_chunk)) until it has taken the last one. Items come in order, with a gap
+//! where chunks were overwritten; how many items were, [statistics](crate::Control::statistics) tell. To enter a chunk
+//! is lock-free only: it begins anew where the producer has just taken that chunk away.
+//!
 //! # End
 //!
 //! Dropping one half closes the ring for the other; items still there are dropped with the later
@@ -65,6 +74,7 @@ mod io;
 mod producer;
 mod several;
 pub(crate) mod shared;
+mod taken;
 
 pub use consumer::{Consumer, ReadSlice};
 pub use producer::{Grant, Producer};

@@ -1,5 +1,7 @@
 //! The producer's half, and the contiguous slots that it reserves.
 
+mod overwritable;
+
 use super::shared::{Entry, Shared};
 use crate::control::{Control, Ring};
 use crate::counted::Counted;
@@ -58,7 +60,7 @@ pub struct Producer<T> {
     end: usize,
     /// Sequence number of the next chunk to be installed: what `installed` says.
     seq: usize,
-    /// `head` as last seen.
+    /// `head` as last seen, acquired.
     head: usize,
     /// Positions lost to holes so far.
     holes: usize,
@@ -74,11 +76,12 @@ unsafe impl<T: Send> Send for Producer<T> {}
 impl<T> Producer<T> {
     pub(super) fn new(shared: Counted<Shared<T>>, origin: usize) -> Self {
         let seq = load_own(&shared.producer.installed);
+        let head = shared.consumer.head.load(Ordering::Relaxed);
         Producer {
             base: ptr::null_mut(),
             end: origin,
             seq,
-            head: seq,
+            head,
             holes: 0,
             len: 0,
             shared,
@@ -103,11 +106,13 @@ impl<T> Producer<T> {
     /// Puts `item` in.
     ///
     /// Never blocks. Allocates a chunk when the current one is used up, none is idle, and the ring
-    /// has fewer than it may have.
+    /// has fewer than it may have. Where it has as many, its [policy](crate::Policy) decides: with
+    /// [`Policy::Overwrite`](crate::Policy::Overwrite) the oldest items that nobody reads are dropped,
+    /// and counted.
     ///
     /// # Errors
-    /// The item comes back. [`PushError::Full`] where every chunk is in use, or the pool
-    /// refused one more. [`PushError::Closed`] where the consumer is gone; that is noticed when a
+    /// The item comes back, and is counted in the [statistics](Control::statistics).
+    /// [`PushError::Full`] where every chunk is in use, or the pool refused one more. [`PushError::Closed`] where the consumer is gone; that is noticed when a
     /// new chunk is needed, so up to a chunk's length of items may still be accepted after its end
     /// (they are dropped with the ring); [`is_closed`](Self::is_closed) tells at once.
     ///
@@ -149,8 +154,8 @@ impl<T> Producer<T> {
     /// Reserves `count` slots side by side, to be filled and [committed](Grant::commit) in one go.
     ///
     /// Where they do not fit into the rest of the current chunk, that rest is left unused and the
-    /// next chunk begins. Never blocks; allocates as [`push`](Self::push) does. Reserving no slots
-    /// always succeeds.
+    /// next chunk begins. Never blocks; allocates, and overwrites, as [`push`](Self::push) does. Reserving
+    /// no slots always succeeds.
     ///
     /// # Errors
     /// [`ReserveError::TooLong`] where a chunk is shorter than `count`, whatever is in the ring;
@@ -219,7 +224,7 @@ impl<T> Producer<T> {
         self.next_chunk(chunk_len, items)
             .map_err(|refused| match refused {
                 Refused::Full | Refused::Memory => {
-                    if self.seq.wrapping_sub(self.head) == 1 {
+                    if self.in_traffic() == 1 {
                         // The chunk that is being filled is the only one in traffic.
                         self.close_chunk();
                     }
@@ -239,6 +244,9 @@ impl<T> Producer<T> {
         let entry = self.shared.entry(self.seq.wrapping_sub(1));
         // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
         entry.used.store(self.len - hole, Ordering::Relaxed);
+        if self.shared.settings.overwritable {
+            self.tell_used(self.len - hole);
+        }
         self.holes = self.holes.wrapping_add(hole);
         self.publish(self.end);
     }
@@ -261,15 +269,45 @@ impl<T> Producer<T> {
         }
     }
 
+    /// Chunks in traffic, as last seen.
+    fn in_traffic(&self) -> usize {
+        if self.shared.settings.overwritable {
+            self.shared.taken.peek().in_traffic(self.seq)
+        } else {
+            self.seq.wrapping_sub(self.head)
+        }
+    }
+
     /// A chunk of `len` empty slots for this half, as far as the ring may have one more.
+    #[inline(always)]
     fn find_chunk(&mut self, len: usize) -> Result<NonNull<Slot<T>>, Refused> {
-        let shared = &*self.shared;
-        let settings = &*shared.settings;
+        let settings = &*self.shared.settings;
         // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
         // as `is_closed` does.
         if settings.consumer_gone.load(Ordering::Acquire) {
             return Err(Refused::Closed);
         }
+        let idle = if settings.overwritable {
+            self.make_way(len)?
+        } else {
+            self.find_idle(len)?
+        };
+        let settings = &*self.shared.settings;
+        match idle {
+            Some(first) => Ok(first),
+            // No chunk is idle, and fewer are in traffic than may be.
+            None => settings
+                .form
+                .make(len, &settings.pool)
+                .ok_or(Refused::Memory),
+        }
+    }
+
+    /// An idle chunk of `len` slots, or none where one is to be made.
+    #[inline(always)]
+    fn find_idle(&mut self, len: usize) -> Result<Option<NonNull<Slot<T>>>, Refused> {
+        let shared = &*self.shared;
+        let settings = &*shared.settings;
         // Relaxed: a setting.
         let chunks = settings.chunks.load(Ordering::Relaxed);
         let room = |head: usize, most: usize| self.seq.wrapping_sub(head) < most;
@@ -288,14 +326,7 @@ impl<T> Producer<T> {
             }
             idle = self.reclaim(len);
         }
-        match idle {
-            Some(first) => Ok(first),
-            // No chunk is idle, and fewer are in traffic than may be.
-            None => settings
-                .form
-                .make(len, &settings.pool)
-                .ok_or(Refused::Memory),
-        }
+        Ok(idle)
     }
 
     /// The oldest idle chunk of `len` slots; those of other lengths are freed.
@@ -329,6 +360,9 @@ impl<T> Producer<T> {
         self.base = first.wrapping_sub(start);
         self.end = start.wrapping_add(len);
         self.len = len;
+        if self.shared.settings.overwritable {
+            self.tell_used(len);
+        }
     }
 
     /// Ends the current chunk, so that the consumer can take it out whole; the next item begins
@@ -403,6 +437,14 @@ impl<T> Producer<T> {
     /// ```
     pub fn len(&self) -> usize {
         let shared = &*self.shared;
+        if shared.settings.overwritable {
+            // All that was ever put in, but for what has gone (invariant 6).
+            // Relaxed: a count, as below.
+            let read = shared.consumer.read.load(Ordering::Relaxed);
+            let overwritten = shared.settings.losses.overwritten();
+            let put = self.position().wrapping_sub(self.holes);
+            return put.wrapping_sub(overwritten).wrapping_sub(read);
+        }
         // Acquire: pairs with the consumer's Release store; the `read` below is at least as new, so
         // it is not behind the start of the head's chunk.
         let head = shared.consumer.head.load(Ordering::Acquire);
@@ -438,8 +480,8 @@ impl<T> Producer<T> {
         self.len() == 0
     }
 
-    /// Whether a [`push`](Self::push) would be refused now for want of a chunk. (That the allocator
-    /// may refuse one cannot be known beforehand.)
+    /// Whether a [`push`](Self::push) would be refused now for want of a chunk, or would overwrite one.
+    /// (That the allocator may refuse one cannot be known beforehand.)
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(1, 1).spsc()?;
@@ -453,8 +495,9 @@ impl<T> Producer<T> {
     }
 
     /// Slots that can be pushed to now, however slow the consumer is, unless the ring is made smaller
-    /// meanwhile: the rest of the current chunk and the chunks not in use. Usually less than capacity minus length, since room comes back a
-    /// chunk at a time. (That the allocator may refuse a chunk, or the consumer end, cannot be known
+    /// meanwhile: the rest of the current chunk and the chunks not in use, those included that the ring may
+    /// [grow](crate::Policy::Grow) by; not those that it would have to overwrite. Usually less than
+    /// capacity minus length, since room comes back a chunk at a time. (That the allocator may refuse a chunk, or the consumer end, cannot be known
     /// beforehand.)
     ///
     /// ```
@@ -470,7 +513,12 @@ impl<T> Producer<T> {
         let head = shared.consumer.head.load(Ordering::Relaxed);
         // Relaxed: settings. More chunks may be in traffic than may be by now.
         let chunks = shared.settings.most_chunks();
-        let free_chunks = chunks.saturating_sub(self.seq.wrapping_sub(head));
+        let in_traffic = if shared.settings.overwritable {
+            shared.taken.peek().in_traffic(self.seq)
+        } else {
+            self.seq.wrapping_sub(head)
+        };
+        let free_chunks = chunks.saturating_sub(in_traffic);
         let rest = self.end.wrapping_sub(self.position());
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }

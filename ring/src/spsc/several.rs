@@ -10,7 +10,8 @@ use core::fmt;
 impl<T> Producer<T> {
     /// Puts items of `items` in until it ends or the ring refuses one, and tells how many. An item is
     /// asked for only when there is a slot for it, so none is lost: the iterator goes on where this
-    /// has stopped.
+    /// has stopped. Where the ring [overwrites](crate::Policy::Overwrite), room is made before it is known
+    /// whether there is another item, unless the iterator's size hint tells its end.
     ///
     /// Each item is visible at once. Never blocks; allocates as [`push`](Self::push) does.
     ///
@@ -24,7 +25,11 @@ impl<T> Producer<T> {
     /// ```
     pub fn push_iter(&mut self, items: &mut impl Iterator<Item = T>) -> usize {
         let mut count = 0;
-        while let Ok(mut grant) = self.reserve_quietly(1) {
+        // Nothing is overwritten for an item that will not come.
+        while items.size_hint().1 != Some(0) {
+            let Ok(mut grant) = self.reserve_quietly(1) else {
+                break;
+            };
             let Some(item) = items.next() else { break };
             // A slot was reserved for it.
             let _ = grant.push(item);
@@ -88,6 +93,36 @@ impl<T: Copy> Producer<T> {
     }
 }
 
+/// Puts every item of an iterator in. **An item that the ring refuses is dropped**, and counted as refused in
+/// [`Statistics`](crate::Statistics): that suits a ring that [overwrites](crate::Policy::Overwrite) or
+/// [grows](crate::Policy::Grow), or items that may be lost. [`push_iter`](Producer::push_iter) loses none:
+/// it takes no more from the iterator than fit.
+///
+/// ```
+/// use chunkring::{Builder, Policy};
+///
+/// let (mut producer, mut consumer) = Builder::new(1, 3).policy(Policy::Overwrite).spsc()?;
+/// producer.extend(1..=5);
+/// assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [3, 4, 5]);
+///
+/// let control = producer.control();
+/// control.set_policy(Policy::Refuse)?;
+/// producer.extend(6..=10);
+/// assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [6, 7, 8]);
+///
+/// let statistics = control.statistics();
+/// assert_eq!((statistics.overwritten, statistics.refused_full), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<T> Extend<T> for Producer<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        for item in items {
+            // A refused item has been counted.
+            let _ = self.push(item);
+        }
+    }
+}
+
 impl<T> Consumer<T> {
     /// Takes items out as long as there are any. The iterator ends where the ring is empty, and more
     /// may come later.
@@ -134,6 +169,9 @@ impl<T: Copy> Consumer<T> {
 
     /// Fills all of `out` with items, which may come from several chunks, or takes none.
     ///
+    /// In a ring that can be [overwritten](crate::Builder::overwritable) they must lie side by side in
+    /// one chunk, as [`read`](Self::read) gives them: others may be gone before they are copied.
+    ///
     /// Never blocks and never allocates.
     ///
     /// # Errors
@@ -149,7 +187,7 @@ impl<T: Copy> Consumer<T> {
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn pop_whole_slice(&mut self, out: &mut [T]) -> Result<(), TooFewItems> {
-        let there = self.len();
+        let there = self.len_for_certain();
         if there < out.len() {
             return Err(TooFewItems {
                 requested: out.len(),
@@ -185,8 +223,13 @@ impl<T> Iterator for TryIter<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // More may come while it runs.
-        (self.consumer.len(), None)
+        // More may come while it runs, and some may be overwritten.
+        let least = if self.consumer.is_overwritable() {
+            0
+        } else {
+            self.consumer.len()
+        };
+        (least, None)
     }
 }
 

@@ -29,6 +29,20 @@
 //!    before the tail reaches the end of the chunk's range); but the consumer, and nobody else, may
 //!    take the chunk out of it before the head passes it.
 //!
+//! # Rings that can be overwritten
+//!
+//! In those the consumer's chunk leaves the table when it is entered, and the producer may take the
+//! oldest of the others away at any time; [`taken`](super::taken) says who has what. So
+//!
+//! 4. the chunks that nobody has taken, `taken..installed`, are in the table, and there are never more
+//!    than it has entries. The consumer owns the one that it holds, until it gives it back, and keeps
+//!    what the entry said of it; where it ends is in the chunk's own head. The producer owns one that it
+//!    has evicted, with its items.
+//! 5. Idle chunks wait in a table of their own, in the order in which the consumer gave them back:
+//!    `reclaimed..head` are numbers of chunks that it gave back, and the consumer alone writes the
+//!    entries, as many as there are chunks at most, since the producer makes none while one is idle.
+//! 6. `read` is a number of items. Added to those that were overwritten it tells how many have gone.
+//!
 //! # Orderings
 //!
 //! | word | writer | pairs |
@@ -41,12 +55,15 @@
 //! | `consumer_gone` | consumer | its Release store with the producer's Acquire loads: the last `read` is seen |
 //! | `half_gone` | both halves | each swaps, AcqRel: the second sees all that the first did |
 //! | `read` | consumer | none of its own: it is seen with `head` and `consumer_gone`, and may be newer |
+//! | `taken` | both halves | see [there](super::taken) |
+//! | `held` | consumer | its start is seen with the exchange that enters the chunk, the rest at the end |
 //! | an entry's words | producer; `first` also the consumer | none of their own: they are seen with `tail`, `installed` and `head` |
 //! | settings | anybody | Relaxed: a setting permits nothing by itself |
 //!
 //! Where a half only counts (`free_slots`, the tail in the consumer's `is_full`) it loads Relaxed,
 //! since nothing is accessed on the strength of the count.
 
+use super::taken::Taken;
 use crate::error::BuildError;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write};
 use crate::settings::{Plan, Resizable, Settings};
@@ -79,20 +96,40 @@ pub(crate) struct ProducerWords {
 }
 
 /// Words that the consumer writes.
-pub(crate) struct ConsumerWords {
-    /// Sequence number of the oldest chunk that is in traffic.
+pub(crate) struct ConsumerWords<T> {
+    /// Sequence number of the oldest chunk that is in traffic; in a ring that can be overwritten, of the
+    /// next chunk to be given back (invariant 5).
     pub(crate) head: AtomicUsize,
-    /// The consumer's position when it last found nothing to take, gave a chunk back, or ended.
+    /// The consumer's position when it last found nothing to take, gave a chunk back, or ended; in a
+    /// ring that can be overwritten, as many items as it had taken by then (invariant 6).
     pub(crate) read: AtomicUsize,
+    pub(crate) held: Held<T>,
+}
+
+/// The chunk that the consumer of an overwritable ring holds.
+pub(crate) struct Held<T> {
+    /// The position of the first slot of the chunk that was entered last.
+    pub(crate) start: AtomicUsize,
+    /// These are told at the consumer's end: its first slot, its slots, and the next item's position.
+    pub(crate) first: AtomicPtr<Slot<T>>,
+    pub(crate) len: AtomicUsize,
+    pub(crate) position: AtomicUsize,
 }
 
 pub(crate) struct Shared<T> {
     pub(crate) producer: CachePadded<ProducerWords>,
-    pub(crate) consumer: CachePadded<ConsumerWords>,
+    pub(crate) consumer: CachePadded<ConsumerWords<T>>,
     /// Sequence number of the oldest chunk that may be idle.
     reclaimed: CachePadded<AtomicUsize>,
-    /// A power of two of entries; chunk `seq` has entry `seq % len`.
+    /// A power of two of entries for chunks in traffic, and as many for idle ones in a ring that can be
+    /// overwritten.
     table: Box<[Entry<T>]>,
+    /// Chunk `seq` has entry `seq & mask`.
+    mask: usize,
+    /// The first entry for idle chunks.
+    idle: usize,
+    /// Who has which chunk, in a ring that can be overwritten. Beside what is looked at with it.
+    pub(super) taken: Taken,
     pub(crate) settings: CachePadded<Settings<T>>,
 }
 
@@ -108,14 +145,18 @@ impl<T> Shared<T> {
             chunks,
             entries,
             preallocate,
+            overwritable,
             origin,
             ..
         } = plan;
+        let idle = if overwritable { entries } else { 0 };
+        // No more than `isize::MAX` each.
+        let all = entries + idle;
         let mut table = Vec::new();
         table
-            .try_reserve_exact(entries)
+            .try_reserve_exact(all)
             .map_err(|_| BuildError::OutOfMemory)?;
-        table.extend((0..entries).map(|_| Entry {
+        table.extend((0..all).map(|_| Entry {
             first: AtomicPtr::new(ptr::null_mut()),
             len: AtomicUsize::new(0),
             start: AtomicUsize::new(0),
@@ -130,9 +171,18 @@ impl<T> Shared<T> {
             consumer: CachePadded::new(ConsumerWords {
                 head: AtomicUsize::new(origin),
                 read: AtomicUsize::new(origin),
+                held: Held {
+                    start: AtomicUsize::new(origin),
+                    first: AtomicPtr::new(ptr::null_mut()),
+                    len: AtomicUsize::new(0),
+                    position: AtomicUsize::new(origin),
+                },
             }),
             reclaimed: CachePadded::new(AtomicUsize::new(origin)),
             table: table.into_boxed_slice(),
+            mask: entries - 1,
+            idle,
+            taken: Taken::new(origin),
             settings: CachePadded::new(settings),
         };
         if preallocate {
@@ -142,11 +192,13 @@ impl<T> Shared<T> {
                 let settings = &*shared.settings;
                 let first = settings.form.make(chunk_len, &settings.pool);
                 let first = first.ok_or(BuildError::OutOfMemory)?;
-                let entry = shared.entry(origin.wrapping_add(count - 1));
+                let entry = shared.idle_entry(origin.wrapping_add(count - 1));
                 entry.first.store(first.as_ptr(), Ordering::Relaxed);
                 entry.len.store(chunk_len, Ordering::Relaxed);
                 let next = origin.wrapping_add(count);
-                shared.producer.installed.store(next, Ordering::Relaxed);
+                if !overwritable {
+                    shared.producer.installed.store(next, Ordering::Relaxed);
+                }
                 shared.consumer.head.store(next, Ordering::Relaxed);
             }
         }
@@ -156,7 +208,28 @@ impl<T> Shared<T> {
     /// The table's entry of chunk `seq`.
     #[inline]
     pub(crate) fn entry(&self, seq: usize) -> &Entry<T> {
-        &self.table[seq & (self.table.len() - 1)]
+        &self.table[seq & self.mask]
+    }
+
+    /// The table's entry of chunk `seq` once it is idle.
+    #[inline]
+    pub(crate) fn idle_entry(&self, seq: usize) -> &Entry<T> {
+        &self.table[(seq & self.mask) + self.idle]
+    }
+
+    /// Chunks in traffic and idle ones, of a ring that can be overwritten. One that is just being given
+    /// back may count as both.
+    pub(super) fn count_overwritable(&self) -> usize {
+        let seen = self.taken.load();
+        // Acquire: pairs with the producer's Release store. An idle chunk that is installed again has been
+        // reclaimed before, so it does not count as both, and a ring that keeps its chunks frees none.
+        let installed = self.producer.installed.load(Ordering::Acquire);
+        // Relaxed, twice: counts of the moment.
+        let reclaimed = load_before_write(&self.reclaimed, Ordering::Relaxed);
+        let head = self.consumer.head.load(Ordering::Relaxed);
+        // The head may be the older one.
+        let idle = (head.wrapping_sub(reclaimed) as isize).max(0) as usize;
+        (seen.in_traffic(installed) + idle).min(self.settings.max_chunks)
     }
 
     /// The most items that fit, as set.
@@ -188,7 +261,7 @@ impl<T> Shared<T> {
         // it here, which has read the entries before. So the producer writes them after that.
         let mut seq = load_before_write(&self.reclaimed, Ordering::Acquire);
         while (head.wrapping_sub(seq) as isize) > 0 {
-            let entry = self.entry(seq);
+            let entry = self.idle_entry(seq);
             // Before the exchange: once it has succeeded, the producer may write the entry again.
             // Relaxed: whatever the producer and the consumer have written to it before the head
             // passed it has been acquired with the head.
@@ -228,15 +301,23 @@ impl<T> Shared<T> {
 
     fn end(&self) {
         // Relaxed: both halves are gone, and the later of them has acquired all that the other wrote.
-        let head = self.consumer.head.load(Ordering::Relaxed);
+        let installed = self.producer.installed.load(Ordering::Relaxed);
+        let read = self.consumer.read.load(Ordering::Relaxed);
         let mut rest = Rest {
             shared: self,
-            seq: head,
-            head,
-            installed: self.producer.installed.load(Ordering::Relaxed),
-            read: self.consumer.read.load(Ordering::Relaxed),
+            held: false,
+            seq: self.consumer.head.load(Ordering::Relaxed),
+            installed,
+            read: Some(read),
             tail: self.producer.tail.load(Ordering::Relaxed),
         };
+        if self.settings.overwritable {
+            let seen = self.taken.load();
+            rest.held = seen.is_held();
+            rest.seq = installed.wrapping_sub(seen.untaken(installed));
+            // The chunks in the table have not been read from.
+            rest.read = None;
+        }
         rest.free_all();
     }
 }
@@ -252,25 +333,35 @@ impl<T> Resizable<T> for Shared<T> {
         let head = self.consumer.head.load(Ordering::Acquire);
         // Relaxed: how many there are is a matter of the moment.
         let installed = self.producer.installed.load(Ordering::Relaxed);
-        while self.exceeds(installed, most) {
+        let settings = &*self.settings;
+        let exceeds = || {
+            if settings.overwritable {
+                self.count_overwritable() > most
+            } else {
+                self.exceeds(installed, most)
+            }
+        };
+        while exceeds() {
             let Some((first, len)) = self.reclaim(head) else {
                 break;
             };
-            let settings = &*self.settings;
-            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+            // SAFETY: by invariant 2 (or 5) the chunk is this call's, and it holds no items.
             unsafe { settings.form.free(first, len, &settings.pool) };
         }
     }
 
     /// Chunks in traffic, and idle ones, detached ones left out.
     fn chunks_in_use(&self) -> usize {
+        if self.settings.overwritable {
+            return self.count_overwritable();
+        }
         // Relaxed: counts of the moment. Each may be older than the next, hence the order.
         // Acquire: whoever moved `reclaimed` had seen a head that is not behind it.
         let reclaimed = self.reclaimed.load(Ordering::Acquire);
         let head = self.consumer.head.load(Ordering::Acquire);
         let installed = self.producer.installed.load(Ordering::Relaxed);
         let in_traffic = installed.wrapping_sub(head);
-        let idle = head.wrapping_sub(reclaimed).min(self.table.len());
+        let idle = head.wrapping_sub(reclaimed).min(self.mask + 1);
         // A detached chunk has no memory, but its entry is passed over in its turn only.
         let detached = (0..idle)
             .filter(|back| {
@@ -308,24 +399,51 @@ impl<T> Shared<T> {
 /// The chunks in traffic that are still to be freed when the ring ends.
 struct Rest<'a, T> {
     shared: &'a Shared<T>,
+    /// Whether the consumer has held a chunk, which is not in the table.
+    held: bool,
     seq: usize,
-    head: usize,
     installed: usize,
-    read: usize,
+    /// The consumer's position, where it lies in chunk `seq`.
+    read: Option<usize>,
     tail: usize,
 }
 
 impl<T> Rest<'_, T> {
     fn free_all(&mut self) {
         self.shared.free_idle();
+        if core::mem::take(&mut self.held) {
+            self.free_held();
+        }
         while self.seq != self.installed {
             self.free_next();
         }
-        // Release: pairs with the Acquire load of whoever trims; no entry has a chunk any more.
-        self.shared
-            .consumer
-            .head
-            .store(self.installed, Ordering::Release);
+        if self.shared.settings.overwritable {
+            self.shared.taken.end(self.installed);
+        } else {
+            // Release: pairs with the Acquire load of whoever trims; no entry has a chunk any more.
+            self.shared
+                .consumer
+                .head
+                .store(self.installed, Ordering::Release);
+        }
+    }
+
+    /// Drops the items that are left in the chunk that the consumer has held, and frees its memory.
+    fn free_held(&self) {
+        // Relaxed, here and below: as in `end`.
+        let held = &self.shared.consumer.held;
+        let first = held.first.load(Ordering::Relaxed);
+        if first.is_null() {
+            // A pool's source has panicked when the chunk was given back.
+            return;
+        }
+        let start = held.start.load(Ordering::Relaxed);
+        let position = held.position.load(Ordering::Relaxed);
+        // SAFETY: the consumer has told its chunk, which came from the ring's form and is freed below.
+        let used = unsafe { self.shared.settings.form.used(first) };
+        let used = used.load(Ordering::Relaxed);
+        let len = held.len.load(Ordering::Relaxed);
+        self.free(first, len, start, used, position.wrapping_sub(start));
     }
 
     /// Drops the items of the next chunk and frees its memory.
@@ -334,29 +452,28 @@ impl<T> Rest<'_, T> {
         self.seq = seq.wrapping_add(1);
         let entry = self.shared.entry(seq);
         let first = entry.first.load(Ordering::Relaxed);
-        let len = entry.len.load(Ordering::Relaxed);
         // Whoever trims later finds nothing there.
         entry.first.store(ptr::null_mut(), Ordering::Relaxed);
-        // Frees the memory also when dropping an item panics.
-        let memory = Memory {
-            shared: self.shared,
-            first,
-            len,
-        };
         let start = entry.start.load(Ordering::Relaxed);
-        let committed = self.tail.wrapping_sub(start);
-        let end = if committed < len {
-            committed
-        } else {
-            entry.used.load(Ordering::Relaxed)
-        };
         // The consumer, ending, has told its position, which lies in the oldest chunk.
-        let begin = if seq == self.head {
-            self.read.wrapping_sub(start).min(end)
-        } else {
-            0
-        };
-        // SAFETY: by invariant 1 these slots hold items; both halves are gone, so nobody else
+        let begin = self.read.take().map_or(0, |read| read.wrapping_sub(start));
+        self.free(
+            first,
+            entry.len.load(Ordering::Relaxed),
+            start,
+            entry.used.load(Ordering::Relaxed),
+            begin,
+        );
+    }
+
+    /// Drops the items of a chunk from its slot `begin` on, and frees its memory.
+    fn free(&self, first: *mut Slot<T>, len: usize, start: usize, used: usize, begin: usize) {
+        // Frees the memory also when dropping an item panics.
+        let memory = Memory::new(self.shared, first, len);
+        let committed = self.tail.wrapping_sub(start);
+        let end = if committed < len { committed } else { used };
+        let begin = begin.min(end);
+        // SAFETY: by invariant 1 (or 4) these slots hold items; both halves are gone, so nobody else
         // accesses them, and the chunk is not looked at again.
         unsafe { Slot::drop_range(memory.first.wrapping_add(begin), end - begin) };
     }
@@ -370,17 +487,25 @@ impl<T> Drop for Rest<'_, T> {
 }
 
 /// A chunk's memory, freed at the end of the scope.
-struct Memory<'a, T> {
+pub(super) struct Memory<'a, T> {
     shared: &'a Shared<T>,
     first: *mut Slot<T>,
     len: usize,
+}
+
+impl<'a, T> Memory<'a, T> {
+    /// The memory of the chunk of `len` slots at `first`, which must be the caller's.
+    pub(super) fn new(shared: &'a Shared<T>, first: *mut Slot<T>, len: usize) -> Self {
+        Memory { shared, first, len }
+    }
 }
 
 impl<T> Drop for Memory<'_, T> {
     fn drop(&mut self) {
         if let Some(first) = NonNull::new(self.first) {
             let settings = &*self.shared.settings;
-            // SAFETY: by invariant 2 the chunks in traffic are the ring's, which ends here.
+            // SAFETY: by invariant 2 (or 4) the chunk belongs to whoever made this, and it is not looked
+            // at again.
             unsafe { settings.form.free(first, self.len, &settings.pool) };
         }
     }

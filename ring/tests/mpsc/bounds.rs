@@ -44,7 +44,7 @@ fn the_longest_chunk_has_its_slots_and_one_more_is_refused() {
     let (mut producer, mut consumer) = Builder::new(LONGEST, 1).mpsc::<()>().unwrap();
     for _ in 0..2 {
         let mut grant = producer.reserve(LONGEST).unwrap();
-        grant.extend_from_slice(&vec![(); LONGEST]);
+        grant.extend_from_slice(&[(); LONGEST]);
         grant.commit_all();
         assert!(producer.push(()).unwrap_err().is_full());
         assert_eq!((producer.len(), consumer.len()), (LONGEST, LONGEST));

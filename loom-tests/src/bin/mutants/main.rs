@@ -693,14 +693,24 @@ mod tests {
     #[test]
     fn every_ordering_has_a_mutant_that_weakens_it() {
         let root = workspace_root();
-        let spsc = fs::read_dir(root.join("ring/src/spsc")).unwrap();
-        let others = [
+        let mut files = [
             "ring/src/pool.rs",
             "ring/src/counted.rs",
             "ring/src/event.rs",
         ]
-        .map(|file| root.join(file));
-        for path in spsc.map(|file| file.unwrap().path()).chain(others) {
+        .map(|file| root.join(file))
+        .to_vec();
+        let mut directories = vec![root.join("ring/src/spsc")];
+        while let Some(directory) = directories.pop() {
+            for path in fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()) {
+                if path.is_dir() {
+                    directories.push(path);
+                } else {
+                    files.push(path);
+                }
+            }
+        }
+        for path in files {
             let text = fs::read_to_string(&path).unwrap();
             let damaged: Vec<_> = table::MUTANTS
                 .iter()

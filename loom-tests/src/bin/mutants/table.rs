@@ -15,6 +15,11 @@ const SHARED: &str = "ring/src/spsc/shared.rs";
 const PRODUCER: &str = "ring/src/spsc/producer.rs";
 const CONSUMER: &str = "ring/src/spsc/consumer.rs";
 const MPSC_CONSUMER: &str = "ring/src/mpsc/consumer.rs";
+const POLICY: &str = "ring/src/policy.rs";
+const STATISTICS: &str = "ring/src/statistics.rs";
+const TAKEN: &str = "ring/src/spsc/taken.rs";
+const POVER: &str = "ring/src/spsc/producer/overwritable.rs";
+const COVER: &str = "ring/src/spsc/consumer/overwritable.rs";
 const EVENT: &str = "ring/src/event.rs";
 const WAIT_LINK: &str = "ring/src/wait/link.rs";
 const WAIT_PRODUCER: &str = "ring/src/wait/producer.rs";
@@ -245,10 +250,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "newest_idle_chunk_taken",
         file: SHARED,
-        find: "            let entry = self.entry(seq);
+        find: "            let entry = self.idle_entry(seq);
             // Before the exchange",
         nth: None,
-        replace: "            let entry = self.entry(head.wrapping_sub(1));
+        replace: "            let entry = self.idle_entry(head.wrapping_sub(1));
             // Before the exchange",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk", "preallocated::preallocated_chunks_are_used_and_used_again", "boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
@@ -257,9 +262,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reclaim_load_relaxed",
         file: SHARED,
-        find: "load_before_write(&self.reclaimed, Ordering::Acquire)",
+        find: "let mut seq = load_before_write(&self.reclaimed, Ordering::Acquire)",
         nth: None,
-        replace: "load_before_write(&self.reclaimed, Ordering::Relaxed)",
+        replace: "let mut seq = load_before_write(&self.reclaimed, Ordering::Relaxed)",
         bound: 2,
         fate: BeyondLoom,
         why: "the producer could write an entry that another thread, which moved `reclaimed` past it, still loads: that load would see a store that is younger than itself, and loom runs stores in order",
@@ -359,16 +364,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "trim_leaks",
         file: SHARED,
-        find: "                break;
-            };
-            let settings = &*self.settings;
-            // SAFETY: by invariant 2 the chunk is this call's, and it holds no items.
+        find: "            // SAFETY: by invariant 2 (or 5) the chunk is this call's, and it holds no items.
             unsafe { settings.form.free(first, len, &settings.pool) };
 ",
         nth: None,
-        replace: "                break;
-            };
-            let _ = (first, len);
+        replace: "            let _ = (first, len);
 ",
         bound: 2,
         fate: KilledBy(&["trim::two_trim_at_once"]),
@@ -463,9 +463,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_ignores_position",
         file: SHARED,
-        find: "if seq == self.head {",
+        find: "self.read.take().map_or(0, |read| read.wrapping_sub(start))",
         nth: None,
-        replace: "if false {",
+        replace: "0",
         bound: 2,
         fate: KilledBy(&["drops::a_chunk_was_half_read"]),
         why: "items that were taken from the oldest chunk are dropped again",
@@ -473,9 +473,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_applies_position_to_all",
         file: SHARED,
-        find: "if seq == self.head {",
+        find: "self.read.take().map_or(0, |read| read.wrapping_sub(start))",
         nth: None,
-        replace: "if true {",
+        replace: "self.read.map_or(0, |read| read.wrapping_sub(start))",
         bound: 2,
         fate: KilledBy(&["drops::a_later_chunk_was_half_read", "drops::both_go_at_once"]),
         why: "items of later chunks are forgotten",
@@ -483,9 +483,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_trusts_position",
         file: SHARED,
-        find: "self.read.wrapping_sub(start).min(end)",
+        find: "        let begin = begin.min(end);
+",
         nth: None,
-        replace: "self.read.wrapping_sub(start)",
+        replace: "",
         bound: 2,
         fate: Equivalent,
         why: "the position that a consumer tells at its end lies in its chunk, and before every item that it has not taken: the bound is never the smaller",
@@ -493,11 +494,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_ignores_hole",
         file: SHARED,
-        find: "            entry.used.load(Ordering::Relaxed)
-        };",
+        find: "if committed < len { committed } else { used }",
         nth: None,
-        replace: "            len
-        };",
+        replace: "if committed < len { committed } else { len.max(used) }",
         bound: 2,
         fate: KilledBy(&["drops::a_chunk_had_a_hole"]),
         why: "empty slots of a hole are dropped as items",
@@ -578,7 +577,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_from_reclaimed",
         file: SHARED,
-        find: "            seq: head,
+        find: "            seq: self.consumer.head.load(Ordering::Relaxed),
 ",
         nth: None,
         replace: "            seq: self.reclaimed.load(Ordering::Relaxed),
@@ -591,9 +590,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "end_keeps_idle_chunks",
         file: SHARED,
         find: "        self.shared.free_idle();
-        while",
+        if core::mem",
         nth: None,
-        replace: "        while",
+        replace: "        if core::mem",
         bound: 2,
         fate: KilledBy(&["last_owner::a_control_outlives_the_halves"]),
         why: "idle chunks stay as long as a control",
@@ -702,7 +701,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "refused_reservation_keeps_the_chunk_open",
         file: PRODUCER,
-        find: "if self.seq.wrapping_sub(self.head) == 1 {",
+        find: "if self.in_traffic() == 1 {",
         nth: None,
         replace: "if false {",
         bound: 2,
@@ -712,7 +711,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "refused_reservation_always_closes",
         file: PRODUCER,
-        find: "if self.seq.wrapping_sub(self.head) == 1 {",
+        find: "if self.in_traffic() == 1 {",
         nth: None,
         replace: "if true {",
         bound: 2,
@@ -1071,7 +1070,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "producer_len_counts_holes",
         file: PRODUCER,
         find: "self.position().wrapping_sub(self.holes)",
-        nth: None,
+        nth: Some(2),
         replace: "self.position()",
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
@@ -1100,9 +1099,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "free_slots_one_chunk_more",
         file: PRODUCER,
-        find: "chunks.saturating_sub(self.seq.wrapping_sub(head))",
+        find: "chunks.saturating_sub(in_traffic)",
         nth: None,
-        replace: "(chunks + 1).saturating_sub(self.seq.wrapping_sub(head))",
+        replace: "(chunks + 1).saturating_sub(in_traffic)",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_can_push_what_free_slots_says"]),
         why: "room is promised that is not there",
@@ -1806,7 +1805,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "position_told_again",
         file: CONSUMER,
-        find: "if self.told != self.position {",
+        find: "if self.told != read {",
         nth: None,
         replace: "if true {",
         bound: 2,
@@ -2142,12 +2141,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "take_head_before_detach",
         file: CONSUMER,
-        find: "        let first = self.detach();
-        let entry",
+        find: "            let first = self.detach();
+            let entry",
         nth: None,
-        replace: "        self.shared.consumer.head.store(self.seq, Ordering::Release);
-        let first = self.detach();
-        let entry",
+        replace: "            self.shared.consumer.head.store(self.seq, Ordering::Release);
+            let first = self.detach();
+            let entry",
         bound: 2,
         fate: KilledBy(&["hand_off::room_comes_back_with_a_chunk_that_leaves"]),
         why: "the producer fills a chunk that leaves",
@@ -2175,10 +2174,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "taken_chunk_not_left",
         file: CONSUMER,
-        find: "        self.leave();
+        find: "            self.leave();
+        }
         Ok(chunk)",
         nth: None,
-        replace: "        Ok(chunk)",
+        replace: "        }
+        Ok(chunk)",
         bound: 2,
         fate: KilledBy(&["hand_off::a_chunk_with_a_hole_holds_what_was_before_it"]),
         why: "a chunk is handed over again",
@@ -2232,11 +2233,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "chunk_handed_over_by_the_setting",
         file: CONSUMER,
-        find: "let len = entry.len.load(Ordering::Relaxed);
-        let items",
+        find: "(first, start, entry.len.load(Ordering::Relaxed))",
         nth: None,
-        replace: "let len = settings.chunk_len.load(Ordering::Relaxed);
-        let items",
+        replace: "(first, start, settings.chunk_len.load(Ordering::Relaxed))",
         bound: 2,
         fate: KilledBy(&["hand_off::a_chunk_of_an_old_length_is_handed_over"]),
         why: "as above",
@@ -3181,5 +3180,660 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["mpsc_len::a_producer_counts_every_item_that_is_not_taken"]),
         why: "how far the consumer was in its last chunk is taken for how far it is in this one",
+    },
+    Mutant {
+        name: "taken_load_relaxed",
+        file: TAKEN,
+        find: "Seen(load_wide_before_write(&self.0, Ordering::Acquire))",
+        nth: None,
+        replace: "Seen(load_wide_before_write(&self.0, Ordering::Relaxed))",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten", "policy_switch::from_refusing_to_overwriting", "policy_switch::from_overwriting_to_growing", "policy_switch::from_growing_to_refusing"]),
+        why: "a chunk that was given back is not seen to be idle, or an entry not to be there",
+    },
+    Mutant {
+        name: "enter_relaxed",
+        file: TAKEN,
+        find: ".compare_exchange(seen.0, held, Ordering::Release, Ordering::Relaxed)",
+        nth: None,
+        replace: ".compare_exchange(seen.0, held, Ordering::Relaxed, Ordering::Relaxed)",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "the loads of the entry could come after the exchange, and see the chunk that the producer installs there next",
+    },
+    Mutant {
+        name: "enter_load_then_store",
+        file: TAKEN,
+        find: "        self.0
+            .compare_exchange(seen.0, held, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+",
+        nth: None,
+        replace: "        let same = self.0.load(Ordering::Acquire) == seen.0;
+        if same {
+            self.0.store(held, Ordering::Release);
+        }
+        same
+",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten"]),
+        why: "a chunk is entered and evicted",
+    },
+    Mutant {
+        name: "enter_does_not_hold",
+        file: TAKEN,
+        find: "let held = seen.0.wrapping_add(NEXT) | HELD;",
+        nth: None,
+        replace: "let held = seen.0.wrapping_add(NEXT);",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "the ring forgets the chunk that is held",
+    },
+    Mutant {
+        name: "enter_stays",
+        file: TAKEN,
+        find: "let held = seen.0.wrapping_add(NEXT) | HELD;",
+        nth: None,
+        replace: "let held = seen.0 | HELD;",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "a chunk that is held is entered again, or evicted",
+    },
+    Mutant {
+        name: "evict_does_not_acquire",
+        file: TAKEN,
+        find: ".compare_exchange(seen.0, next, Ordering::AcqRel, Ordering::Relaxed)",
+        nth: None,
+        replace: ".compare_exchange(seen.0, next, Ordering::Release, Ordering::Relaxed)",
+        bound: 2,
+        fate: Equivalent,
+        why: "the exchange reads the very value that `load` has acquired, or one that no consumer has stored since: the word never comes back to it",
+    },
+    Mutant {
+        name: "evict_does_not_release",
+        file: TAKEN,
+        find: ".compare_exchange(seen.0, next, Ordering::AcqRel, Ordering::Relaxed)",
+        nth: None,
+        replace: ".compare_exchange(seen.0, next, Ordering::Acquire, Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten", "overwrite::a_producer_that_ends_leaves_the_rest_to_the_consumer", "overwrite::a_record_that_does_not_fit_overwrites"]),
+        why: "`installed` is seen to be behind the oldest chunk, and what is no entry is entered",
+    },
+    Mutant {
+        name: "evict_load_then_store",
+        file: TAKEN,
+        find: "        self.0
+            .compare_exchange(seen.0, next, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+",
+        nth: None,
+        replace: "        let same = self.0.load(Ordering::Acquire) == seen.0;
+        if same {
+            self.0.store(next, Ordering::Release);
+        }
+        same
+",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten"]),
+        why: "a chunk is evicted and entered",
+    },
+    Mutant {
+        name: "leave_relaxed",
+        file: TAKEN,
+        find: "self.0.fetch_sub(HELD, Ordering::Release)",
+        nth: None,
+        replace: "self.0.fetch_sub(HELD, Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "policy_switch::preallocated_chunks_stay"]),
+        why: "a chunk that was given back is not seen to be idle, and there is one too many",
+    },
+    Mutant {
+        name: "leave_holds",
+        file: TAKEN,
+        find: "self.0.fetch_sub(HELD, Ordering::Release)",
+        nth: None,
+        replace: "self.0.fetch_sub(0, Ordering::Release)",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten"]),
+        why: "a chunk that was given back counts as held",
+    },
+    Mutant {
+        name: "is_still_relaxed",
+        file: TAKEN,
+        find: ".compare_exchange(seen.0, seen.0, Ordering::Release, Ordering::Relaxed)",
+        nth: None,
+        replace: ".compare_exchange(seen.0, seen.0, Ordering::Relaxed, Ordering::Relaxed)",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "the loads of the entries could come after the exchange, as in `enter_relaxed`",
+    },
+    Mutant {
+        name: "seen_forgets_what_is_held",
+        file: TAKEN,
+        find: "self.untaken(installed) + usize::from(self.is_held())",
+        nth: None,
+        replace: "self.untaken(installed)",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "policy_switch::from_refusing_to_overwriting", "policy_switch::from_overwriting_to_growing", "policy_switch::from_growing_to_refusing"]),
+        why: "one chunk too many while one is held",
+    },
+    Mutant {
+        name: "idle_head_relaxed",
+        file: POVER,
+        find: "self.head = self.shared.consumer.head.load(Ordering::Acquire);",
+        nth: None,
+        replace: "self.head = self.shared.consumer.head.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "policy_switch::preallocated_chunks_stay", "policy_switch::idle_chunks_are_trimmed_while_they_are_used_again"]),
+        why: "an idle chunk is taken without its entry, or while its items are being moved out",
+    },
+    Mutant {
+        name: "idle_head_not_looked_at",
+        file: POVER,
+        find: "        self.head = self.shared.consumer.head.load(Ordering::Acquire);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "policy_switch::preallocated_chunks_stay"]),
+        why: "idle chunks are never used again",
+    },
+    Mutant {
+        name: "overwrites_whatever_the_policy",
+        file: POVER,
+        find: "policy != Policy::Overwrite ||",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "policy_switch::from_refusing_to_overwriting", "policy_switch::from_overwriting_to_growing", "policy_switch::from_growing_to_refusing"]),
+        why: "a ring that refuses loses items",
+    },
+    Mutant {
+        name: "chunk_of_the_reader_would_have_to_go",
+        file: POVER,
+        find: "(most == 1 || far)",
+        nth: None,
+        replace: "far",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_smaller_ring_overwrites_what_no_longer_fits"]),
+        why: "there is nothing to evict",
+    },
+    Mutant {
+        name: "only_chunk_never_overwritten",
+        file: POVER,
+        find: "seen.is_held() && (most == 1 || far)",
+        nth: None,
+        replace: "most == 1",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_chunk_that_is_used_again_forgets_its_hole"]),
+        why: "a ring of one chunk refuses, though nobody reads it",
+    },
+    Mutant {
+        name: "surplus_chunk_leaked",
+        file: POVER,
+        find: "                unsafe { form.put(first, len, &shared.settings.pool) };
+",
+        nth: None,
+        replace: "                let _ = first;
+",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_smaller_ring_overwrites_what_no_longer_fits"]),
+        why: "chunks that are too many are leaked",
+    },
+    Mutant {
+        name: "evicted_chunk_of_another_length_used",
+        file: POVER,
+        find: "Some((first, its_len)) if its_len == len => evicted = Some(first),",
+        nth: None,
+        replace: "Some((first, its_len)) if its_len != 0 => evicted = Some(first),",
+        bound: 2,
+        fate: KilledBy(&["overwrite::chunks_of_another_length_are_overwritten_too"]),
+        why: "a chunk is shorter than it counts",
+    },
+    Mutant {
+        name: "evicted_chunk_of_another_length_leaked",
+        file: POVER,
+        find: "                    form.free(first, its_len, &self.shared.settings.pool);
+",
+        nth: None,
+        replace: "                    let _ = (first, its_len);
+",
+        bound: 2,
+        fate: KilledBy(&["overwrite::chunks_of_another_length_are_overwritten_too"]),
+        why: "a chunk that does not fit is leaked",
+    },
+    Mutant {
+        name: "current_chunk_evicted_open",
+        file: POVER,
+        find: "        if untaken == 1 {",
+        nth: None,
+        replace: "        if false {",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_record_that_does_not_fit_overwrites"]),
+        why: "the next chunk begins behind slots that the tail has not passed, or what is evicted counts too much",
+    },
+    Mutant {
+        name: "overwritten_not_counted",
+        file: POVER,
+        find: "        shared.settings.losses.overwrite(used);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "what is lost is not told",
+    },
+    Mutant {
+        name: "overwritten_hole_counted",
+        file: POVER,
+        find: "shared.settings.losses.overwrite(used);",
+        nth: None,
+        replace: "shared.settings.losses.overwrite(len);",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_chunk_that_is_used_again_forgets_its_hole", "overwrite::a_record_that_does_not_fit_overwrites"]),
+        why: "slots that held nothing count as lost",
+    },
+    Mutant {
+        name: "overwritten_items_leaked",
+        file: POVER,
+        find: "        unsafe { Slot::drop_range(first, used) };
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten"]),
+        why: "items that are overwritten are never dropped",
+    },
+    Mutant {
+        name: "overwritten_hole_dropped",
+        file: POVER,
+        find: "unsafe { Slot::drop_range(first, used) };",
+        nth: None,
+        replace: "unsafe { Slot::drop_range(first, len) };",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_chunk_that_is_used_again_forgets_its_hole", "overwrite::a_record_that_does_not_fit_overwrites"]),
+        why: "slots that hold nothing are dropped",
+    },
+    Mutant {
+        name: "used_not_told_to_the_chunk",
+        file: POVER,
+        find: "        word.store(used, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_chunk_that_is_used_again_forgets_its_hole"]),
+        why: "a hole is read",
+    },
+    Mutant {
+        name: "used_of_a_chunk_told_at_its_end_only",
+        file: PRODUCER,
+        find: "        if self.shared.settings.overwritable {
+            self.tell_used(len);
+        }
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_chunk_that_is_used_again_forgets_its_hole"]),
+        why: "a chunk that is used again seems to end where it ended before",
+    },
+    Mutant {
+        name: "used_of_a_closed_chunk_not_told",
+        file: PRODUCER,
+        find: "            self.tell_used(self.len - hole);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own"]),
+        why: "a hole is read",
+    },
+    Mutant {
+        name: "overwritable_producer_len_counts_holes",
+        file: PRODUCER,
+        find: "let put = self.position().wrapping_sub(self.holes);
+            return",
+        nth: None,
+        replace: "let put = self.position();
+            return",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "holes are counted as items",
+    },
+    Mutant {
+        name: "overwritable_producer_len_counts_what_is_gone",
+        file: PRODUCER,
+        find: "put.wrapping_sub(overwritten).wrapping_sub(read)",
+        nth: None,
+        replace: "put.wrapping_sub(read)",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten"]),
+        why: "items that were overwritten are counted",
+    },
+    Mutant {
+        name: "overwritable_consumer_is_closed_relaxed",
+        file: COVER,
+        find: "self.shared.settings.producer_gone.load(Ordering::Acquire)",
+        nth: None,
+        replace: "self.shared.settings.producer_gone.load(Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_producer_that_ends_leaves_the_rest_to_the_consumer"]),
+        why: "closed and empty although an item is there",
+    },
+    Mutant {
+        name: "overwritable_tail_relaxed",
+        file: COVER,
+        find: "            tail = self.shared.producer.tail.load(Ordering::Acquire);",
+        nth: None,
+        replace: "            tail = self.shared.producer.tail.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_producer_that_ends_leaves_the_rest_to_the_consumer", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round"]),
+        why: "a slot is read before its item is there",
+    },
+    Mutant {
+        name: "enter_installed_relaxed",
+        file: COVER,
+        find: "            // Acquire: pairs with the producer's Release store; the entries before it are seen.
+            let installed = shared.producer.installed.load(Ordering::Acquire);
+            let untaken",
+        nth: None,
+        replace: "            let installed = shared.producer.installed.load(Ordering::Relaxed);
+            let untaken",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten"]),
+        why: "the entry of the chunk is not seen with its number",
+    },
+    Mutant {
+        name: "enter_tail_relaxed",
+        file: COVER,
+        find: "*tail = shared.producer.tail.load(Ordering::Acquire);",
+        nth: None,
+        replace: "*tail = shared.producer.tail.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round"]),
+        why: "a slot is read before its item is there",
+    },
+    Mutant {
+        name: "entry_read_after_the_exchange",
+        file: COVER,
+        find: "                self.held = HeldChunk { first, start, len };
+                self.base",
+        nth: None,
+        replace: "                let first = entry.first.load(Ordering::Relaxed);
+                let start = entry.start.load(Ordering::Relaxed);
+                self.held = HeldChunk { first, start, len };
+                self.base",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten"]),
+        why: "another chunk is read than was entered",
+    },
+    Mutant {
+        name: "empty_without_looking_again",
+        file: COVER,
+        find: "                if shared.taken.is_still(seen) {
+                    return false;",
+        nth: None,
+        replace: "                if true {
+                    return false;",
+        bound: 2,
+        fate: KilledBy(&["overwrite::where_there_always_is_an_item_one_is_found"]),
+        why: "empty although an item is there",
+    },
+    Mutant {
+        name: "enters_an_empty_chunk",
+        file: COVER,
+        find: "            if *tail == start {
+                if shared.taken.is_still(seen) {
+                    return false;
+                }
+                continue;
+            }
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_look_at_nothing_holds_nothing"]),
+        why: "a chunk is held in which there is nothing",
+    },
+    Mutant {
+        name: "overwritable_hole_read",
+        file: COVER,
+        find: "        used.load(Ordering::Relaxed)
+    }
+
+    /// [`retire`]",
+        nth: None,
+        replace: "        let _ = used;
+        self.held.len
+    }
+
+    /// [`retire`]",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_chunk_that_is_used_again_forgets_its_hole"]),
+        why: "a hole is read",
+    },
+    Mutant {
+        name: "idle_head_store_relaxed",
+        file: COVER,
+        find: "shared.consumer.head.store(self.seq, Ordering::Release);",
+        nth: None,
+        replace: "shared.consumer.head.store(self.seq, Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::idle_chunks_are_trimmed_while_they_are_used_again", "policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round"]),
+        why: "a chunk is used, or freed, by somebody who has not seen what was done with it",
+    },
+    Mutant {
+        name: "leaves_before_the_head",
+        file: COVER,
+        find: "            self.seq = self.seq.wrapping_add(1);
+            // Release",
+        nth: None,
+        replace: "            shared.taken.leave();
+            self.seq = self.seq.wrapping_add(1);
+            shared.consumer.head.store(self.seq, Ordering::Release);
+            return;
+            #[allow(unreachable_code)]
+            // Release",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round", "policy_switch::preallocated_chunks_stay"]),
+        why: "a chunk that was given back is not seen to be idle, and there is one too many",
+    },
+    Mutant {
+        name: "idle_chunk_leaked",
+        file: COVER,
+        find: "            entry.first.store(first.as_ptr(), Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round"]),
+        why: "a chunk that was given back is leaked",
+    },
+    Mutant {
+        name: "overwritable_outdated_leaked",
+        file: COVER,
+        find: "            unsafe { settings.form.free(first, len, &settings.pool) };
+",
+        nth: None,
+        replace: "            let _ = first;
+",
+        bound: 2,
+        fate: KilledBy(&["overwrite::chunks_of_another_length_are_overwritten_too", "overwrite::a_smaller_ring_overwrites_what_no_longer_fits", "grow::a_ring_grows_while_it_is_read", "grow::a_ring_that_could_be_overwritten_grows_while_it_is_read", "grow::a_chunk_that_is_beyond_goes_back_while_the_producer_works"]),
+        why: "chunks that are too many are leaked",
+    },
+    Mutant {
+        name: "overwritable_keeps_what_is_beyond",
+        file: COVER,
+        find: "shared.count_overwritable() > settings.chunks.load(Ordering::Relaxed)",
+        nth: None,
+        replace: "false",
+        bound: 2,
+        fate: KilledBy(&["grow::a_ring_that_could_be_overwritten_grows_while_it_is_read"]),
+        why: "a ring that has grown keeps its chunks",
+    },
+    Mutant {
+        name: "items_of_a_chunk_counted_twice",
+        file: COVER,
+        find: "        let items = self.end.wrapping_sub(self.held.start);",
+        nth: None,
+        replace: "        let items = self.held.len;",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "holes count as taken",
+    },
+    Mutant {
+        name: "taken_items_not_told",
+        file: COVER,
+        find: "        self.taken = self.taken.wrapping_add(items);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten"]),
+        why: "items that were taken count as being there",
+    },
+    Mutant {
+        name: "overwritable_len_tail_relaxed",
+        file: COVER,
+        find: "            let tail = shared.producer.tail.load(Ordering::Acquire);",
+        nth: None,
+        replace: "            let tail = shared.producer.tail.load(Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "the tail is seen before the word that says where a chunk ends",
+    },
+    Mutant {
+        name: "overwritable_len_installed_relaxed",
+        file: COVER,
+        find: "            let installed = shared.producer.installed.load(Ordering::Acquire);
+            count",
+        nth: None,
+        replace: "            let installed = shared.producer.installed.load(Ordering::Relaxed);
+            count",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "the entry of the last chunk is not seen with its number",
+    },
+    Mutant {
+        name: "overwritable_len_not_looked_at_again",
+        file: COVER,
+        find: "            if shared.taken.is_still(seen) {
+                return count;",
+        nth: None,
+        replace: "            if true {
+                return count;",
+        bound: 2,
+        fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),
+        why: "the counts of several moments are mixed",
+    },
+    Mutant {
+        name: "overwritable_len_forgets_what_is_held",
+        file: COVER,
+        find: "        if !self.in_chunk {
+            return 0;",
+        nth: None,
+        replace: "        if true {
+            return 0;",
+        bound: 2,
+        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own"]),
+        why: "what is being read does not count",
+    },
+    Mutant {
+        name: "count_installed_relaxed",
+        file: SHARED,
+        find: "        let installed = self.producer.installed.load(Ordering::Acquire);
+        // Relaxed, twice",
+        nth: None,
+        replace: "        let installed = self.producer.installed.load(Ordering::Relaxed);
+        // Relaxed, twice",
+        bound: 2,
+        fate: KilledByPlain(&["policy_switch::preallocated_chunks_stay"]),
+        why: "a chunk counts as idle and in traffic, and is freed",
+    },
+    Mutant {
+        name: "held_chunk_leaked",
+        file: SHARED,
+        find: "            self.free_held();
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "the chunk that the consumer held is leaked",
+    },
+    Mutant {
+        name: "held_chunk_not_told",
+        file: CONSUMER,
+        find: "            held.first.store(self.held.first, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "the chunk that the consumer held is leaked",
+    },
+    Mutant {
+        name: "held_position_not_told",
+        file: CONSUMER,
+        find: "            held.position.store(self.position, Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "items that were taken are dropped again with the ring",
+    },
+    Mutant {
+        name: "overwritable_end_counts_chunks",
+        file: SHARED,
+        find: "            self.shared.taken.end(self.installed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["overwrite::a_consumer_that_ends_leaves_the_rest_to_the_ring", "overwrite::both_halves_end_while_a_chunk_is_held"]),
+        why: "a ring that has ended seems to have chunks",
+    },
+    Mutant {
+        name: "grows_without_end",
+        file: POLICY,
+        find: "Policy::Grow { max_chunks } => chunks.max(max_chunks),",
+        nth: None,
+        replace: "Policy::Grow { max_chunks } => chunks.max(max_chunks) + 1,",
+        bound: 2,
+        fate: KilledBy(&["grow::a_ring_grows_while_it_is_read", "grow::a_ring_that_could_be_overwritten_grows_while_it_is_read", "grow::a_chunk_that_is_beyond_goes_back_while_the_producer_works"]),
+        why: "one chunk too many",
+    },
+    Mutant {
+        name: "never_grows",
+        file: POLICY,
+        find: "Policy::Grow { max_chunks } => chunks.max(max_chunks),",
+        nth: None,
+        replace: "Policy::Grow { max_chunks } => chunks.min(max_chunks),",
+        bound: 2,
+        fate: KilledBy(&["grow::a_ring_grows_while_it_is_read", "grow::a_ring_that_could_be_overwritten_grows_while_it_is_read", "grow::a_chunk_that_is_beyond_goes_back_while_the_producer_works"]),
+        why: "a ring that may grow refuses",
+    },
+    Mutant {
+        name: "refused_items_not_counted",
+        file: STATISTICS,
+        find: "counter.fetch_add(items, Ordering::Relaxed);",
+        nth: None,
+        replace: "let _ = (counter, items);",
+        bound: 2,
+        fate: KilledBy(&["grow::a_ring_grows_while_it_is_read", "grow::a_ring_that_could_be_overwritten_grows_while_it_is_read", "grow::a_chunk_that_is_beyond_goes_back_while_the_producer_works", "policy_switch::from_refusing_to_overwriting", "policy_switch::from_overwriting_to_growing", "policy_switch::from_growing_to_refusing"]),
+        why: "what is refused is not told",
+    },
+    Mutant {
+        name: "policy_not_set",
+        file: CONTROL,
+        find: "        settings.policy.store(policy.encode(), Ordering::Relaxed);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["policy_switch::from_overwriting_to_growing"]),
+        why: "the policy stays",
     },
 ];
