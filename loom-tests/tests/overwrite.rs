@@ -408,7 +408,8 @@ fn where_there_always_is_an_item_one_is_found() {
 
 #[test]
 fn a_look_at_nothing_holds_nothing() {
-    model("a_look_at_nothing_holds_nothing", 3, || {
+    // The other half has nothing to do meanwhile, so plain loads leave one execution.
+    model("a_look_at_nothing_holds_nothing", 1, || {
         let (mut producer, mut consumer) = overwriting(1, 1).spsc().unwrap();
         // A chunk in which there is nothing.
         drop(producer.reserve(1).unwrap());

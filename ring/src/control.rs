@@ -24,7 +24,8 @@ use core::fmt;
 ///
 /// Both settings are looked at when the producer needs another chunk, and when the consumer has
 /// finished one. So a longer chunk, or more of them, come with the next chunk. Fewer chunks drop
-/// nothing: the producer is refused new ones until as few are left. Idle chunks are freed at once, and
+/// nothing: the producer is refused new ones until as few are left (or, where the
+/// [policy](crate::Policy) says so, overwrites the oldest then). Idle chunks are freed at once, and
 /// others as they are finished, so that memory goes back even if the producer sleeps. (A chunk that is
 /// being finished at that very moment may be missed; the next one to be finished, the next resize or
 /// [`trim`](Control::trim) gets it.)

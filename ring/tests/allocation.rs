@@ -188,6 +188,11 @@ fn the_table_takes_64_bytes_a_chunk_rounded_up_to_a_power_of_two() {
         let (ring, _, bytes) = accounted(|| builder(1).max_chunks(chunks).spsc::<u8>().unwrap());
         assert_eq!(bytes - least, (entries - 1) * 64, "up to {chunks} chunks");
         drop(ring);
+        // Twice as many where idle chunks have a table of their own.
+        let (ring, _, bytes) =
+            accounted(|| builder(chunks).overwritable(true).spsc::<u8>().unwrap());
+        assert_eq!(bytes - least, (2 * entries - 1) * 64, "{chunks} chunks");
+        drop(ring);
     }
     for (chunks, entries) in [(1, 16), (16, 16), (17, 32)] {
         let (ring, _, bytes) = accounted(|| Builder::new(1, chunks).spsc::<u8>().unwrap());

@@ -116,6 +116,10 @@ impl<T> Producer<T> {
     /// new chunk is needed, so up to a chunk's length of items may still be accepted after its end
     /// (they are dropped with the ring); [`is_closed`](Self::is_closed) tells at once.
     ///
+    /// # Panics
+    /// Where dropping an item that is overwritten panics. The others of its chunk are dropped all the
+    /// same, and `item` as well; the ring stays usable.
+    ///
     /// # Examples
     ///
     /// ```

@@ -50,7 +50,7 @@
 //! | `tail` | producer | its Release store with the consumer's Acquire load: items, entries and `used` are seen |
 //! | `head` | consumer | its Release store with the Acquire loads of the producer and of whoever trims: the consumer has done with the chunk and its entry, and `read` is not behind the next one's start |
 //! | `reclaimed` | producer, trimmers | Release exchanges with each other's Acquire loads: whoever moves it has read the chunk's entry before the producer writes it again. What the new owner must see has come with the head |
-//! | `installed` | producer | its Release store with the Acquire load of the consumer's `len` and `is_full`: entries are seen |
+//! | `installed` | producer | its Release store with the Acquire loads of the consumer's `len` and `is_full`, and in a ring that can be overwritten of whoever enters or counts chunks: entries are seen |
 //! | `producer_gone` | producer | its Release store with the consumer's Acquire loads: the last tail is seen |
 //! | `consumer_gone` | consumer | its Release store with the producer's Acquire loads: the last `read` is seen |
 //! | `half_gone` | both halves | each swaps, AcqRel: the second sees all that the first did |
