@@ -171,9 +171,6 @@ impl<T> Form<T> {
         let block = pool.get(self.layout(len)?)?;
         // SAFETY: the layout has `offset` bytes before the slots.
         let first = unsafe { block.cast::<u8>().add(self.offset(len)?) }.cast::<Slot<T>>();
-        let head = block.cast::<Head>().as_ptr();
-        // SAFETY: the layout has room for a head, and the block is this call's.
-        unsafe { (&raw mut (*head).used).write(AtomicUsize::new(len)) };
         if self.flag_size != 0 {
             // SAFETY: the chunk is this call's; a flag is not read before it is written.
             unsafe {
@@ -187,6 +184,9 @@ impl<T> Form<T> {
             }
         }
         if Slot::<T>::NEEDS_INIT {
+            let head = block.cast::<Head>().as_ptr();
+            // SAFETY: the layout has room for a head, and the block is this call's.
+            unsafe { (&raw mut (*head).used).write(AtomicUsize::new(len)) };
             for index in 0..len {
                 // SAFETY: `index` is within the `len` slots of the layout.
                 unsafe { first.add(index).write(Slot::new()) };
@@ -195,7 +195,8 @@ impl<T> Form<T> {
         Some(first)
     }
 
-    /// The chunk's own word for how many of its slots hold items once it is complete.
+    /// The chunk's own word for how many of its slots hold items once it is complete. It says nothing
+    /// before it has been stored to.
     ///
     /// # Safety
     /// `first` must come from [`make`](Self::make) of the same form, which has no flags, and the chunk must
