@@ -9,7 +9,7 @@ summary=
 export RUSTFLAGS="--cfg loom" RUSTDOCFLAGS="--cfg loom" CARGO_TARGET_DIR="$TARGET/loom"
 for loads in ${LOOM_LOADS:-exchanges plain}; do
     log=$TARGET/loom/models-$loads.log
-    LOOM_LOADS=$loads cargo test --profile loom -p loom-tests --lib --tests -- --nocapture 2>&1 | tee "$log"
+    LOOM_LOADS=$loads cargo test --profile loom -p loom-tests --no-fail-fast --lib --tests -- --nocapture 2>&1 | tee "$log"
     grep -q '^ *Running tests/' "$log" || die "loom-tests/tests holds no model"
     models=$(grep -cE 'model [^:]+: [0-9]+ executions' "$log") || die "no model ran"
     summary+="$models models with $loads at preemption bound $LOOM_MAX_PREEMPTIONS"$'\n'
