@@ -7,6 +7,8 @@ host=x86_64-unknown-linux-gnu
 # Some tests ask for more memory than there is, and see to it that the refusal is handled.
 refusing=allocator_may_return_null=1
 export PROPTEST_CASES=${PROPTEST_CASES:-16}
+# Under load, the shape of a ring changes so often; what is to be seen shows soon.
+export CHUNKRING_RESIZES=${CHUNKRING_RESIZES:-2000}
 # std prints a backtrace under a lock of its own that ThreadSanitizer knows nothing of, and tests panic on purpose.
 export RUST_BACKTRACE=0
 

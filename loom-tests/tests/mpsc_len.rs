@@ -8,29 +8,25 @@ use loom_tests::{Tracked, model};
 
 #[test]
 fn a_producer_counts_every_item_that_is_not_taken() {
-    model(
-        "a_producer_counts_every_item_that_is_not_taken",
-        90,
-        || {
-            let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).mpsc().unwrap();
-            producer.push(Tracked::new(0)).unwrap();
-            drop(consumer.pop().unwrap());
-            // Tells how far the consumer is in the first chunk.
-            assert!(consumer.pop().is_err());
-            assert_eq!(producer.len(), 0);
-            producer.push(Tracked::new(1)).unwrap();
-            producer.push(Tracked::new(2)).unwrap();
-            let reader = thread::spawn(move || {
-                assert_eq!(consumer.pop().unwrap().value(), 1);
-                // The second chunk is taken, and nothing out of it.
-                drop(consumer.read().unwrap());
-                consumer
-            });
-            let len = producer.len();
-            // One slot more, where it is only to be learnt that the consumer has gone past it.
-            assert!((1..=3).contains(&len), "{len} of two items at most");
-            let consumer = reader.join().unwrap();
-            assert_eq!((producer.len(), consumer.len()), (1, 1));
-        },
-    );
+    model("a_producer_counts_every_item_that_is_not_taken", 90, || {
+        let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).mpsc().unwrap();
+        producer.push(Tracked::new(0)).unwrap();
+        drop(consumer.pop().unwrap());
+        // Tells how far the consumer is in the first chunk.
+        assert!(consumer.pop().is_err());
+        assert_eq!(producer.len(), 0);
+        producer.push(Tracked::new(1)).unwrap();
+        producer.push(Tracked::new(2)).unwrap();
+        let reader = thread::spawn(move || {
+            assert_eq!(consumer.pop().unwrap().value(), 1);
+            // The second chunk is taken, and nothing out of it.
+            drop(consumer.read().unwrap());
+            consumer
+        });
+        let len = producer.len();
+        // One slot more, where it is only to be learnt that the consumer has gone past it.
+        assert!((1..=3).contains(&len), "{len} of two items at most");
+        let consumer = reader.join().unwrap();
+        assert_eq!((producer.len(), consumer.len()), (1, 1));
+    });
 }

@@ -252,8 +252,9 @@ impl Builder {
 
     /// Makes a multi-producer single-consumer ring. Chunk lengths are rounded up to powers of two.
     ///
-    /// Allocates the words that both sides share and a pool (less than two kibibytes), the table (8
-    /// bytes for each of [`max_chunks`](Self::max_chunks)), and the chunks too where
+    /// Allocates the words that both sides share and a pool (less than two kibibytes), the table (16
+    /// bytes for each of [`max_chunks`](Self::max_chunks), rounded up to a power of two, and as much again
+    /// in a ring that is preallocated), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors

@@ -7,9 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// A chunk that was taken out, and what was in it then.
-type Held = (OwnedChunk<Item>, Vec<(usize, usize)>);
-
 /// A small generator of the xorshift family (Marsaglia 2003).
 struct Random(u64);
 
@@ -103,10 +100,13 @@ impl Seen {
     }
 }
 
+/// A chunk that was taken out, with what must be in it.
+type Held = (OwnedChunk<Item>, Vec<(usize, usize)>);
+
 /// Takes everything out by every means there is, until the ring is closed.
 fn consume(consumer: &mut Consumer<Item>, seen: &mut Seen) {
     let mut random = Random(9);
-    let mut held: Vec<Held> = Vec::new();
+    let mut held = Vec::<Held>::new();
     loop {
         let result = match random.below(8) {
             0 | 1 => match consumer.take_chunk() {
