@@ -1,11 +1,13 @@
 //! Several producers at full speed, while the shape changes thousands of times and the consumer takes items
 //! out by every means there is.
 
+use crate::kind::chunk_bytes;
 use chunkring::mpsc::{Consumer, Producer};
-use chunkring::{Builder, Control, OwnedChunk, Policy, PopError, ReserveError};
+use chunkring::{Builder, Control, OwnedChunk, Policy, Pool, PopError, ReserveError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// A small generator of the xorshift family (Marsaglia 2003).
 struct Random(u64);
@@ -177,13 +179,12 @@ fn resize(control: &Control<Item>, number: usize) {
     }
 }
 
-fn resize_under_load(producers: usize, policy: Policy) {
-    let (producer, mut consumer) = Builder::new(8, 4)
-        .policy(policy)
-        .origin(usize::MAX - 5000)
-        .mpsc()
-        .unwrap();
+/// Lets so many producers and a consumer run until `meanwhile` has ended. What there is then in the ring comes
+/// out, too, and must be all that was put in.
+fn under_load(producers: usize, builder: &Builder, meanwhile: impl FnOnce(&Control<Item>)) {
+    let (producer, mut consumer) = builder.mpsc().unwrap();
     let control = producer.control();
+    let gaps = control.policy() == Policy::Overwrite;
     let stop = Arc::new(AtomicBool::new(false));
     let senders = (0..producers).map(|id| {
         let (producer, stop) = (producer.clone(), Arc::clone(&stop));
@@ -195,13 +196,12 @@ fn resize_under_load(producers: usize, policy: Policy) {
         let mut seen = Seen {
             next: vec![0; producers],
             taken: 0,
-            gaps: policy == Policy::Overwrite,
+            gaps,
         };
         consume(&mut consumer, &mut seen);
         (consumer, seen)
     });
-    resize(&control, resizes() / 3);
-    control.resize(8, 4).unwrap();
+    meanwhile(&control);
     stop.store(true, Ordering::Relaxed);
     let sent = senders.into_iter().map(|sender| sender.join().unwrap());
     let sent = sent.collect::<Vec<_>>();
@@ -211,15 +211,31 @@ fn resize_under_load(producers: usize, policy: Policy) {
         seen.taken + statistics.overwritten,
         sent.iter().sum::<usize>()
     );
-    if policy != Policy::Overwrite {
+    if !gaps {
         assert_eq!((seen.next, statistics.overwritten), (sent, 0));
     }
-    // Two idle chunks at most, and those of the pool, wherever the shapes have been before.
-    assert!(statistics.chunks_in_use <= 4, "{statistics:?}");
-    assert!(statistics.pool_used <= (4 + 16) * (256 + 64 * 8));
+    // The idle ones at most, and those of the pool, wherever the shapes have been before.
+    assert!(
+        statistics.chunks_in_use <= statistics.chunks,
+        "{statistics:?}"
+    );
+    let most = (statistics.chunks + 16) * chunk_bytes::<Item>(64);
+    assert!(statistics.pool_used <= most.min(statistics.pool_budget));
     drop(consumer);
     control.trim();
     assert_eq!((control.pool().used(), control.chunks_in_use()), (0, 0));
+}
+
+fn resize_under_load(producers: usize, policy: Policy, budget: usize) {
+    let pool = Pool::new(budget).unwrap();
+    let builder = Builder::new(8, 4)
+        .policy(policy)
+        .pool(&pool)
+        .origin(usize::MAX - 5000);
+    under_load(producers, &builder, |control| {
+        resize(control, resizes() / 3);
+        control.resize(8, 4).unwrap();
+    });
 }
 
 fn under_every_policy(producers: usize) {
@@ -228,7 +244,7 @@ fn under_every_policy(producers: usize) {
         Policy::Overwrite,
         Policy::Grow { max_chunks: 12 },
     ] {
-        resize_under_load(producers, policy);
+        resize_under_load(producers, policy, usize::MAX);
     }
 }
 
@@ -245,4 +261,31 @@ fn order_and_content_survive_thousands_of_resizes_with_two_producers() {
 #[test]
 fn order_and_content_survive_thousands_of_resizes_with_four_producers() {
     under_every_policy(4);
+}
+
+#[test]
+fn a_tight_budget_is_no_obstacle_to_two_producers_in_a_ring_that_is_resized() {
+    // Room for three of the longest chunks.
+    resize_under_load(2, Policy::Refuse, 3 * chunk_bytes::<Item>(64));
+}
+
+#[test]
+fn order_and_content_survive_the_shortest_chunks_at_full_speed() {
+    for (chunk_len, chunks) in [(1, 1), (1, 2), (1, 5), (2, 1), (2, 2), (16, 2)] {
+        for policy in [
+            Policy::Refuse,
+            Policy::Overwrite,
+            Policy::Grow { max_chunks: 8 },
+        ] {
+            for producers in [2, 4] {
+                let builder = Builder::new(chunk_len, chunks).policy(policy);
+                under_load(producers, &builder, |control| {
+                    for _ in 0..10 {
+                        thread::sleep(Duration::from_millis(2));
+                        assert!(control.chunks_in_use() <= control.max_chunks());
+                    }
+                });
+            }
+        }
+    }
 }
