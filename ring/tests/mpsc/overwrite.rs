@@ -233,6 +233,21 @@ fn a_ring_of_which_all_is_being_read_refuses() {
 }
 
 #[test]
+fn a_ring_is_full_where_it_would_have_to_overwrite() {
+    let (mut producer, mut consumer) = ring(2, 2);
+    for number in 0..20 {
+        let free = producer.free_slots();
+        assert_eq!(producer.is_full(), free == 0);
+        assert_eq!(consumer.is_full(), free == 0);
+        let before = overwritten(&producer);
+        producer.push(number).unwrap();
+        assert_eq!(overwritten(&producer) > before, free == 0);
+    }
+    assert!(consumer.try_iter().eq(16..20));
+    assert_eq!(producer.free_slots(), 4);
+}
+
+#[test]
 fn a_chunk_that_was_taken_out_is_not_overwritten() {
     let (mut producer, mut consumer) = ring(2, 2);
     producer.push_partial_slice(&[0, 1, 2, 3]);
