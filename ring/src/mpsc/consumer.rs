@@ -212,17 +212,22 @@ impl<T> Consumer<T> {
     /// that stay unused.
     fn scan(&mut self, quiet: bool) {
         let runs = self.runs(quiet);
+        // Here meanwhile: through memory, each look would wait for the one before.
+        let mut position = self.position;
+        let mut limit = self.limit;
         // SAFETY: the held chunk stays until this half gives it back. Quiet is true only when the
         // producers are gone.
-        while let Some(Ok((items, count))) = unsafe { runs.at(self.limit) } {
+        while let Some(Ok((items, count))) = unsafe { runs.at(limit) } {
             if !items {
-                if self.limit != self.position {
-                    return;
+                if limit != position {
+                    break;
                 }
-                self.position += count;
+                position += count;
             }
-            self.limit += count;
+            limit += count;
         }
+        self.position = position;
+        self.limit = limit;
     }
 
     /// Gives the held chunk, of which no slot is left, back; or leaves that to the next call, where

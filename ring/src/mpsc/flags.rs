@@ -143,9 +143,24 @@ impl Flags {
     pub(super) unsafe fn run(self, index: usize) -> Run {
         // Acquire: pairs with the Release stores above.
         // SAFETY: as the caller says.
-        match unsafe { self.flag(index) }.load(Ordering::Acquire) {
+        let mark = unsafe { self.flag(index) }.load(Ordering::Acquire);
+        // Single items are what a scan goes over one by one, and a jump through a table would cost more than
+        // all else that is done for one.
+        if mark == ITEM {
+            return Run::Items(1);
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.other_run(index, mark) }
+    }
+
+    /// What begins at slot `index`, whose flag is `mark`, no single item's.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run), and the mark must have been acquired.
+    #[inline(never)]
+    unsafe fn other_run(self, index: usize, mark: u8) -> Run {
+        match mark {
             PENDING => Run::Pending,
-            ITEM => Run::Items(1),
             SKIP => Run::Skips(1),
             // SAFETY: as the caller says.
             ITEMS => Run::Items(unsafe { self.length(index) }),
