@@ -94,6 +94,36 @@ impl<T: Copy> Producer<T> {
     }
 }
 
+/// Puts every item of an iterator in. **An item that the ring refuses is dropped**, and counted as refused in
+/// [`Statistics`](crate::Statistics): that suits a ring that [overwrites](crate::Policy::Overwrite) or
+/// [grows](crate::Policy::Grow), or items that may be lost. [`push_iter`](Producer::push_iter) loses none:
+/// it takes no more from the iterator than fit.
+///
+/// ```
+/// use chunkring::{Builder, Policy};
+///
+/// let (mut producer, mut consumer) = Builder::new(1, 3).policy(Policy::Overwrite).mpsc()?;
+/// producer.extend(1..=5);
+/// assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [3, 4, 5]);
+///
+/// let control = producer.control();
+/// control.set_policy(Policy::Refuse)?;
+/// producer.extend(6..=10);
+/// assert_eq!(consumer.try_iter().collect::<Vec<_>>(), [6, 7, 8]);
+///
+/// let statistics = control.statistics();
+/// assert_eq!((statistics.overwritten, statistics.refused_full), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<T> Extend<T> for Producer<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        for item in items {
+            // A refused item has been counted.
+            let _ = self.push(item);
+        }
+    }
+}
+
 impl<T> Consumer<T> {
     /// Takes items out as long as there are any. The iterator ends where the ring is empty, and more
     /// may come later.

@@ -143,3 +143,11 @@ fn a_reservation_in_a_growing_ring_takes_another_chunk_where_it_does_not_fit() {
     assert_eq!(refused, Err(ReserveError::Full));
     assert!(consumer.try_iter().eq([0, 0, 0, 1, 1, 1, 2, 2, 2]));
 }
+
+#[test]
+fn what_extend_is_refused_is_dropped_and_counted() {
+    let (mut producer, mut consumer) = Builder::new(2, 2).ring().unwrap();
+    producer.extend(0..6);
+    assert!(consumer.try_iter().eq(0..4));
+    assert_eq!(producer.control().statistics().refused_full, 2);
+}
