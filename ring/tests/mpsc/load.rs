@@ -5,9 +5,9 @@ use crate::kind::chunk_bytes;
 use chunkring::mpsc::{Consumer, Producer};
 use chunkring::{Builder, Control, OwnedChunk, Policy, Pool, PopError, ReserveError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A small generator of the xorshift family (Marsaglia 2003).
 struct Random(u64);
@@ -84,7 +84,7 @@ fn produce(mut producer: Producer<Item>, id: usize, stop: &AtomicBool) -> usize 
 /// What the consumer has seen.
 struct Seen {
     next: Vec<usize>,
-    taken: usize,
+    taken: Arc<AtomicUsize>,
     /// Whether items may be missing.
     gaps: bool,
 }
@@ -98,7 +98,7 @@ impl Seen {
             "{number} of producer {id} instead of {expected}"
         );
         *expected = number + 1;
-        self.taken += 1;
+        self.taken.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -161,10 +161,23 @@ fn consume(consumer: &mut Consumer<Item>, seen: &mut Seen) {
     }
 }
 
+/// Waits until another item has come out; that nobody goes on is a failure.
+fn wait_for_one(taken: &AtomicUsize) {
+    let before = taken.load(Ordering::Relaxed);
+    let start = Instant::now();
+    while taken.load(Ordering::Relaxed) == before {
+        assert!(start.elapsed() < Duration::from_secs(60), "nobody goes on");
+        thread::yield_now();
+    }
+}
+
 /// Changes the shape at random, so many times.
-fn resize(control: &Control<Item>, number: usize) {
+fn resize(control: &Control<Item>, taken: &AtomicUsize, number: usize) {
     let mut random = Random(5);
-    for _ in 0..number {
+    for step in 0..number {
+        if step % 64 == 0 {
+            wait_for_one(taken);
+        }
         let (chunk_len, chunks) = (random.below(64) + 1, random.below(16) + 1);
         match random.below(5) {
             0 => control.set_chunks(chunks).unwrap(),
@@ -181,7 +194,11 @@ fn resize(control: &Control<Item>, number: usize) {
 
 /// Lets so many producers and a consumer run until `meanwhile` has ended. What there is then in the ring comes
 /// out, too, and must be all that was put in.
-fn under_load(producers: usize, builder: &Builder, meanwhile: impl FnOnce(&Control<Item>)) {
+fn under_load(
+    producers: usize,
+    builder: &Builder,
+    meanwhile: impl FnOnce(&Control<Item>, &AtomicUsize),
+) {
     let (producer, mut consumer) = builder.mpsc().unwrap();
     let control = producer.control();
     let gaps = control.policy() == Policy::Overwrite;
@@ -192,23 +209,25 @@ fn under_load(producers: usize, builder: &Builder, meanwhile: impl FnOnce(&Contr
     });
     let senders = senders.collect::<Vec<_>>();
     drop(producer);
+    let taken = Arc::new(AtomicUsize::new(0));
+    let progress = Arc::clone(&taken);
     let receiver = thread::spawn(move || {
         let mut seen = Seen {
             next: vec![0; producers],
-            taken: 0,
+            taken: progress,
             gaps,
         };
         consume(&mut consumer, &mut seen);
         (consumer, seen)
     });
-    meanwhile(&control);
+    meanwhile(&control, &taken);
     stop.store(true, Ordering::Relaxed);
     let sent = senders.into_iter().map(|sender| sender.join().unwrap());
     let sent = sent.collect::<Vec<_>>();
     let (consumer, seen) = receiver.join().unwrap();
     let statistics = control.statistics();
     assert_eq!(
-        seen.taken + statistics.overwritten,
+        taken.load(Ordering::Relaxed) + statistics.overwritten,
         sent.iter().sum::<usize>()
     );
     if !gaps {
@@ -232,8 +251,8 @@ fn resize_under_load(producers: usize, policy: Policy, budget: usize) {
         .policy(policy)
         .pool(&pool)
         .origin(usize::MAX - 5000);
-    under_load(producers, &builder, |control| {
-        resize(control, resizes() / 3);
+    under_load(producers, &builder, |control, taken| {
+        resize(control, taken, resizes() / 3);
         control.resize(8, 4).unwrap();
     });
 }
@@ -279,9 +298,9 @@ fn order_and_content_survive_the_shortest_chunks_at_full_speed() {
         ] {
             for producers in [2, 4] {
                 let builder = Builder::new(chunk_len, chunks).policy(policy);
-                under_load(producers, &builder, |control| {
-                    for _ in 0..10 {
-                        thread::sleep(Duration::from_millis(2));
+                under_load(producers, &builder, |control, taken| {
+                    for _ in 0..30 {
+                        wait_for_one(taken);
                         assert!(control.chunks_in_use() <= control.max_chunks());
                     }
                 });
