@@ -79,6 +79,8 @@ fn every_push_needs_the_chunk_just_read() {
     model_with_floors("every_push_needs_the_chunk_just_read", [100, 41], || {
         let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();
         producer.push(per_producer::item(0, 0)).unwrap();
+        let control = producer.control();
+        let used = control.pool().used();
         let mut inbox = Inbox::new(consumer);
         let receiver = thread::spawn(move || {
             inbox.look(3);
@@ -87,6 +89,11 @@ fn every_push_needs_the_chunk_just_read() {
         let mut pushed = 1;
         for _ in 0..3 {
             pushed += push(&mut producer, 0, pushed, 1);
+            assert_eq!(
+                control.pool().used(),
+                used,
+                "the chunk is there to be used again"
+            );
         }
         let mut inbox = receiver.join().unwrap();
         assert_ne!(inbox.taken, 0);

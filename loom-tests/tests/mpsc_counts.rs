@@ -154,3 +154,48 @@ fn no_more_chunks_are_counted_than_there_are() {
         assert_eq!(control.chunks_in_use(), 1);
     });
 }
+
+#[test]
+fn a_producer_counts_what_was_claimed() {
+    model_with_floors("a_producer_counts_what_was_claimed", [7, 1], || {
+        let (mut producer, consumer) = ring(4, 1).mpsc().unwrap();
+        let mut other = producer.clone();
+        assert_eq!(push(&mut producer, 0, 0, 1), 1);
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+        assert!((1..=2).contains(&producer.len()));
+        assert!((2..=3).contains(&producer.free_slots()));
+        assert_eq!(sender.join().unwrap(), 1);
+        assert_eq!((producer.len(), producer.free_slots()), (2, 2));
+        assert_eq!((consumer.len(), consumer.is_full()), (2, false));
+    });
+}
+
+#[test]
+fn items_behind_an_unanswered_claim_do_not_count() {
+    let name = "items_behind_an_unanswered_claim_do_not_count";
+    model_with_floors(name, [6, 7], || {
+        let (mut producer, consumer) = ring(2, 3).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let mut inbox = Inbox::new(consumer);
+        inbox.pop().unwrap();
+        // The rest of the chunk that the consumer holds, and then all of the next one.
+        for len in [1, 2] {
+            let mut grant = producer.reserve(len).unwrap();
+            let sender = thread::spawn(move || {
+                let first = if len == 1 { 0 } else { 1 };
+                assert_eq!(push(&mut other, 1, first, 1), 1);
+                other
+            });
+            assert!(inbox.consumer.is_empty());
+            other = sender.join().unwrap();
+            assert_eq!(inbox.consumer.len(), 0, "it waits for the grant");
+            grant.push(item(0, inbox.next[0])).unwrap();
+            grant.commit_all();
+            inbox.drain();
+            producer.seal();
+            inbox.drain();
+        }
+        assert_eq!(inbox.next, [3, 2, 0]);
+    });
+}

@@ -222,3 +222,17 @@ fn a_drop_that_panics_while_it_is_overwritten_leaks_nothing_else() {
         assert_eq!(control.pool().used(), 0, "a chunk is lost");
     });
 }
+
+#[test]
+fn idle_chunks_go_with_the_halves() {
+    model_with_floors("idle_chunks_go_with_the_halves", [4, 4], || {
+        let (mut producer, mut consumer) = ring(1, 2).mpsc().unwrap();
+        let control = producer.control();
+        assert_eq!(push(&mut producer, 0, 0, 2), 2);
+        drop(consumer.pop().unwrap());
+        let sender = thread::spawn(move || drop(producer));
+        drop(consumer);
+        sender.join().unwrap();
+        assert_eq!((control.pool().used(), control.chunks_in_use()), (0, 0));
+    });
+}

@@ -65,7 +65,7 @@ fn a_chunk_waits_for_every_answer() {
 #[test]
 fn a_sealed_chunk_can_be_taken() {
     model_with_floors("a_sealed_chunk_can_be_taken", [71, 190], || {
-        let (mut producer, consumer) = ring(2, 2).mpsc().unwrap();
+        let (mut producer, consumer) = ring(4, 2).mpsc().unwrap();
         let mut other = producer.clone();
         producer.push(item(0, 0)).unwrap();
         let sender = thread::spawn(move || push(&mut other, 1, 0, 1));

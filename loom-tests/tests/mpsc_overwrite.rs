@@ -206,6 +206,7 @@ fn a_held_chunk_stays_over_a_whole_round() {
         // It holds a chunk, and reads it to its end while the table comes round to its entry.
         inbox.pop().unwrap();
         assert_eq!(push(&mut producer, 0, 6, 4), 4);
+        assert_eq!(inbox.consumer.len(), 3);
         let receiver = thread::spawn(move || {
             inbox.look(1);
             inbox
@@ -379,4 +380,53 @@ fn two_overwrite_what_the_consumer_would_take() {
             both_overtake(&overwriting(1, 1), (1, 1), 1);
         },
     );
+}
+
+#[test]
+fn two_producers_overwrite_one_chunk() {
+    model_with_floors("two_producers_overwrite_one_chunk", [1, 1], || {
+        let (mut producer, consumer) = overwriting(2, 2).mpsc().unwrap();
+        let control = producer.control();
+        let mut other = producer.clone();
+        assert_eq!(push(&mut producer, 0, 0, 4), 4);
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+        let pushed = push(&mut producer, 0, 4, 1) + sender.join().unwrap();
+        assert!(pushed >= 1, "one of them can overwrite");
+        assert_eq!(
+            control.statistics().overwritten,
+            2,
+            "both fit into one chunk"
+        );
+        let mut inbox = Inbox::with_gaps(consumer);
+        inbox.drain();
+        assert_eq!(inbox.taken, 2 + pushed);
+    });
+}
+
+#[test]
+fn a_producer_sleeps_a_whole_round_of_the_table() {
+    // Plain loads see so many old values in so many pushes that there is no end of executions.
+    if std::env::var("LOOM_LOADS").is_ok_and(|loads| loads == "plain") {
+        return;
+    }
+    let name = "a_producer_sleeps_a_whole_round_of_the_table";
+    model_with_floors(name, [1, 1], || {
+        let (mut producer, consumer) = overwriting(2, 2).mpsc().unwrap();
+        let control = producer.control();
+        let mut other = producer.clone();
+        assert_eq!(push(&mut producer, 0, 0, 1), 1);
+        let mut inbox = Inbox::with_gaps(consumer);
+        // It holds the first chunk. Those that come have one slot, so that a round is short.
+        inbox.pop().unwrap();
+        control.set_chunk_len(1).unwrap();
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+        let pushed = 1 + push(&mut producer, 0, 1, 6);
+        let pushed = pushed + sender.join().unwrap();
+        inbox.drain();
+        let lost = control.statistics().overwritten;
+        assert_eq!(inbox.taken + lost, pushed);
+        drop((producer, inbox));
+        control.trim();
+        assert_eq!(control.pool().used(), 0, "a chunk is lost");
+    });
 }

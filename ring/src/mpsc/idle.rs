@@ -5,7 +5,7 @@
 //! | word | pairs |
 //! |---|---|
 //! | `put` | the consumer's Release store with the takers' Acquire loads: the entry, and that the consumer has done with the chunk |
-//! | `taken` | the takers' Release exchanges with each other's and the consumer's Acquire loads: whoever moves it has read the entry before the consumer writes it again |
+//! | `taken` | the takers' Release exchanges with the consumer's Acquire load: whoever moves it has read the entry before the consumer writes it again |
 
 use crate::error::BuildError;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write, load_own};
@@ -51,9 +51,9 @@ impl<T> Idle<T> {
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        // Relaxed: a count of the moment. In this order the later may be newer, not older.
-        // Acquire: whoever moved `taken` had seen a `put` that is not behind it.
-        let taken = load_before_write(&self.taken, Ordering::Acquire);
+        // Relaxed: a count of the moment. Where `put` is the older of the two, too many are counted, but
+        // no more than there is room for.
+        let taken = load_before_write(&self.taken, Ordering::Relaxed);
         self.put
             .load(Ordering::Relaxed)
             .wrapping_sub(taken)
@@ -85,8 +85,8 @@ impl<T> Idle<T> {
 
     /// Owns the oldest chunk. Gives its first slot and its length.
     pub(super) fn take(&self) -> Option<(NonNull<Slot<T>>, usize)> {
-        // Acquire, here and where the exchange fails: pairs with the exchange below.
-        let mut taken = load_before_write(&self.taken, Ordering::Acquire);
+        // Relaxed, here and where the exchange fails: a guess, which the exchange confirms.
+        let mut taken = load_before_write(&self.taken, Ordering::Relaxed);
         loop {
             // Acquire: pairs with the Release store in `put`.
             let put = self.put.load(Ordering::Acquire);
@@ -98,13 +98,13 @@ impl<T> Idle<T> {
             // Relaxed: acquired with `put`.
             let first = entry.first.load(Ordering::Relaxed);
             let len = entry.len.load(Ordering::Relaxed);
-            // Release: pairs with the Acquire loads above and in `put`; otherwise the loads of the entry
-            // could come after the exchange, and see the next chunk.
+            // Release: pairs with the consumer's Acquire load; otherwise the loads of the entry could come
+            // after the exchange, and see the next chunk.
             match self.taken.compare_exchange(
                 taken,
                 taken.wrapping_add(1),
                 Ordering::Release,
-                Ordering::Acquire,
+                Ordering::Relaxed,
             ) {
                 Ok(_) => return NonNull::new(first).map(|first| (first, len)),
                 Err(seen) => taken = seen,

@@ -423,8 +423,9 @@ impl<T> Shared<T> {
     /// longer the next.
     fn detach(&self, next: Seq) -> Result<bool, Refused> {
         let mut lock = self.lock().ok_or(Refused::Full)?;
-        // Acquire: pairs with the Release exchange in `install`.
-        let entry = load_ptr_before_write(self.entry(next), Ordering::Acquire);
+        // Relaxed: what the caller has seen there it has acquired, and it is looked at no further where it is
+        // another chunk by now.
+        let entry = load_ptr_before_write(self.entry(next), Ordering::Relaxed);
         let Entry::Chunk(chunk) = unpack(entry) else {
             return Ok(true);
         };
@@ -496,18 +497,15 @@ impl<T> Shared<T> {
 
     /// Whether the chunk before `next` is the only one in traffic.
     pub(super) fn is_only_chunk(&self, next: Seq) -> bool {
-        // Acquire: as in `install`.
-        Taken(load_u64_before_write(&self.taken, Ordering::Acquire)).chunks_before(next) <= 1
+        // Relaxed: not older than what `install` has seen.
+        Taken(load_u64_before_write(&self.taken, Ordering::Relaxed)).chunks_before(next) <= 1
     }
 
     /// Whether the chunk before `next` is the one to be overwritten once it is closed.
     pub(super) fn is_overwritten_next(&self, next: Seq) -> bool {
-        // Acquire: as in `install`.
-        self.settings.policy() == Policy::Overwrite
-            && Taken(load_u64_before_write(&self.taken, Ordering::Acquire))
-                .seq()
-                .next()
-                == next
+        // Relaxed: as above.
+        let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
+        self.settings.policy() == Policy::Overwrite && taken.seq().next() == next
     }
 
     /// Closes the open chunk, if there is something in it.
@@ -532,21 +530,21 @@ impl<T> Shared<T> {
     /// Slots that are claimed and not given back, but for those of its chunk that the consumer has said
     /// to have gone past.
     pub(super) fn claimed(&self) -> usize {
-        // Acquire: pairs with the Release exchange in `take`; what was said of the chunks before is not
-        // taken for the held one's.
-        let mut taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+        let mut count = 0;
         for _ in 0..ATTEMPTS {
-            let count = self.claimed_since(taken);
-            // Acquire: as above. So long as chunks are taken meanwhile, the tail may be far ahead of what
-            // was taken, and the count be more than ever was there.
-            let now = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+            // Acquire: pairs with the Release exchange in `take`; what was said of the chunks before is not
+            // taken for the held one's.
+            let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+            count = self.claimed_since(taken);
+            // Relaxed: only compared. So long as chunks are taken meanwhile, the tail may be far ahead of
+            // what was taken, and the count be more than ever was there.
+            let now = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
             if now.without(LOCKED | DETACHED) == taken.without(LOCKED | DETACHED) {
                 return count;
             }
-            taken = now;
             relax();
         }
-        self.claimed_since(taken).min(self.capacity())
+        count.min(self.capacity())
     }
 
     fn claimed_since(&self, taken: Taken) -> usize {
@@ -617,20 +615,19 @@ impl<T> Shared<T> {
     /// Chunks in traffic.
     pub(super) fn chunks_in_traffic(&self) -> usize {
         let mut least = usize::MAX;
-        // Acquire, here and below: as in `claimed`; the installed one is not counted before the tail is
-        // there.
-        let mut taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
         for _ in 0..ATTEMPTS {
+            // Acquire: a tail that is not older than what was taken. The installed chunk is not counted
+            // before the tail is there.
+            let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
+            // Acquire: not newer than what is looked at next.
             let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
             let count = taken.chunks_before(tail.seq().next()).max(0) as usize;
             least = least.min(count);
-            // A chunk that was overwritten meanwhile is not counted beside the one that has come for it, or
-            // another would be freed for it.
-            let now = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
-            if now == taken {
+            // Relaxed: only compared. A chunk that was overwritten meanwhile is not counted beside the one
+            // that has come for it, or another would be freed for it.
+            if Taken(load_u64_before_write(&self.taken, Ordering::Relaxed)) == taken {
                 return count;
             }
-            taken = now;
         }
         least
     }

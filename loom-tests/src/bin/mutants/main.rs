@@ -5,6 +5,7 @@
 //! mutant.
 
 mod table;
+mod table_mpsc;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -112,6 +113,11 @@ impl Verdict {
     }
 }
 
+/// All of them.
+fn mutants() -> impl Iterator<Item = &'static Mutant> {
+    table::MUTANTS.iter().chain(table_mpsc::MUTANTS)
+}
+
 const USAGE: &str = "\
 usage: mutants [--list] [--budget SECONDS] [NAME...]
 
@@ -149,14 +155,10 @@ fn run() -> Result<bool, String> {
             _ => names.push(arg),
         }
     }
-    if let Some(unknown) = names
-        .iter()
-        .find(|n| table::MUTANTS.iter().all(|m| m.name != **n))
-    {
+    if let Some(unknown) = names.iter().find(|n| mutants().all(|m| m.name != **n)) {
         return Err(format!("no mutant is called {unknown}; --list shows all"));
     }
-    let chosen: Vec<_> = table::MUTANTS
-        .iter()
+    let chosen: Vec<_> = mutants()
         .filter(|m| names.is_empty() || names.iter().any(|n| n == m.name))
         .collect();
     if list {
@@ -678,7 +680,7 @@ mod tests {
     #[test]
     fn every_mutant_still_fits_the_sources() {
         let mut names = BTreeSet::new();
-        for m in table::MUTANTS {
+        for m in mutants() {
             assert!(names.insert(m.name), "two mutants are called {}", m.name);
             let text = fs::read_to_string(workspace_root().join(m.file)).unwrap();
             assert_ne!(
@@ -700,7 +702,9 @@ mod tests {
         ]
         .map(|file| root.join(file))
         .to_vec();
-        let mut directories = vec![root.join("ring/src/spsc")];
+        let mut directories = ["ring/src/spsc", "ring/src/mpsc"]
+            .map(|rings| root.join(rings))
+            .to_vec();
         while let Some(directory) = directories.pop() {
             for path in fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()) {
                 if path.is_dir() {
@@ -712,8 +716,7 @@ mod tests {
         }
         for path in files {
             let text = fs::read_to_string(&path).unwrap();
-            let damaged: Vec<_> = table::MUTANTS
-                .iter()
+            let damaged: Vec<_> = mutants()
                 .filter(|m| root.join(m.file) == path && m.weakens_an_ordering())
                 .map(|m| {
                     let at = place(&text, m).unwrap();
