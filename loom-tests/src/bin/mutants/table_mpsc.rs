@@ -1453,7 +1453,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "        if false {",
         bound: 2,
-        fate: KilledBy(&["mpsc_early_close::an_empty_chunk_is_not_sealed"]),
+        fate: KilledBy(&["mpsc_resize::a_reservation_gets_the_length_that_was_looked_at"]),
         why: "a reservation that can never fit is refused as full, or waited for",
     },
     Mutant {
