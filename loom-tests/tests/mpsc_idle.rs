@@ -4,10 +4,14 @@
 
 mod per_producer;
 
-use chunkring::Builder;
+use chunkring::{Builder, Policy, Pool, Source};
 use loom::thread;
 use loom_tests::model_with_floors;
 use per_producer::{Inbox, push};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn an_idle_chunk_goes_to_one_of_two() {
@@ -184,4 +188,52 @@ fn the_consumer_puts_a_chunk_where_two_look_for_one() {
             assert_eq!(control.pool().used(), 0, "a chunk is lost");
         },
     );
+}
+
+/// The language's memory, which it counts.
+struct Counted(Arc<AtomicUsize>);
+
+// SAFETY: all memory is the global allocator's.
+unsafe impl Source for Counted {
+    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: a chunk's layout is never of size zero.
+        NonNull::new(unsafe { std::alloc::alloc(layout) })
+    }
+
+    unsafe fn free(&self, memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller gives back what `allocate` gave, with the same layout.
+        unsafe { std::alloc::dealloc(memory.as_ptr(), layout) }
+    }
+}
+
+#[test]
+fn preallocated_chunks_stay_while_they_are_overwritten() {
+    let name = "preallocated_chunks_stay_while_they_are_overwritten";
+    model_with_floors(name, [110, 1], || {
+        let allocated = Arc::new(AtomicUsize::new(0));
+        let pool = Pool::with_source(usize::MAX, Counted(Arc::clone(&allocated))).unwrap();
+        let (mut producer, consumer) = Builder::new(1, 2)
+            .max_chunks(2)
+            .preallocate(true)
+            .policy(Policy::Overwrite)
+            .pool(&pool)
+            .mpsc()
+            .unwrap();
+        let block = pool.used() / 2;
+        let sender = thread::spawn(move || {
+            push(&mut producer, 0, 0, 3);
+            producer
+        });
+        let mut inbox = Inbox::with_gaps(consumer);
+        inbox.look(1);
+        let producer = sender.join().unwrap();
+        assert_eq!(pool.used(), 2 * block, "a chunk was freed");
+        assert_eq!(
+            allocated.load(Ordering::Relaxed),
+            2,
+            "one more was allocated"
+        );
+        drop((producer, inbox));
+    });
 }

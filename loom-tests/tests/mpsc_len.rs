@@ -30,3 +30,23 @@ fn a_producer_counts_every_item_that_is_not_taken() {
         assert_eq!((producer.len(), consumer.len()), (1, 1));
     });
 }
+
+#[test]
+fn no_more_is_counted_than_fits() {
+    model("no_more_is_counted_than_fits", 300, || {
+        let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(2).mpsc().unwrap();
+        let other = producer.clone();
+        producer.push(Tracked::new(0)).unwrap();
+        let sender = thread::spawn(move || {
+            // Refused, where the item before it is still there.
+            let _ = producer.push(Tracked::new(1));
+            producer
+        });
+        let reader = thread::spawn(move || {
+            let _ = consumer.pop();
+            consumer
+        });
+        assert!(other.len() <= 1);
+        drop((sender.join().unwrap(), reader.join().unwrap()));
+    });
+}

@@ -279,8 +279,9 @@ impl<T> Producer<T> {
         items: usize,
     ) -> Result<(usize, usize), ReserveError> {
         loop {
-            // A guess, which the exchange confirms. Acquire: as `install` asks for.
-            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Acquire));
+            // Relaxed: a guess, which the exchange confirms. What is done on the strength of an old one comes to
+            // nothing: closing its chunk fails as well, and the entry behind it is not empty any more.
+            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Relaxed));
             if !tail.is_open() {
                 self.check_len(least)?;
                 self.prepare(items)?;
