@@ -104,7 +104,7 @@ fn every_push_needs_the_chunk_just_read() {
 
 #[test]
 fn two_producers_need_the_chunk_just_read() {
-    model_with_floors("two_producers_need_the_chunk_just_read", [88, 1200], || {
+    model_with_floors("two_producers_need_the_chunk_just_read", [88, 900], || {
         let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();
         let mut other = producer.clone();
         producer.push(per_producer::item(0, 0)).unwrap();
@@ -172,4 +172,21 @@ fn memory_that_is_refused_is_told_by_both() {
             assert_eq!(inbox.next, [1 + here, there, 0]);
         },
     );
+}
+
+#[test]
+fn a_producer_goes_on_in_a_chunk_that_another_has_opened() {
+    let name = "a_producer_goes_on_in_a_chunk_that_another_has_opened";
+    model_with_floors(name, [1, 1], || {
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).mpsc().unwrap();
+        let mut other = producer.clone();
+        // So that it does not look before its next claim.
+        assert_eq!(push(&mut producer, 0, 0, 1), 1);
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 2));
+        assert_eq!(push(&mut producer, 0, 1, 1), 1);
+        assert_eq!(sender.join().unwrap(), 2);
+        let mut inbox = Inbox::new(consumer);
+        inbox.drain();
+        assert_eq!(inbox.taken, 4);
+    });
 }

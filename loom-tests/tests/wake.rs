@@ -348,15 +348,16 @@ fn a_chunk_sealed_on_request_wakes_the_consumer() {
 
 #[test]
 fn a_chunk_that_was_left_wakes_the_consumer() {
-    model("a_chunk_that_was_left_wakes_the_consumer", 31, || {
+    model("a_chunk_that_was_left_wakes_the_consumer", 28, || {
         let (mut producer, mut consumer) = ring(&Builder::new(2, 2).max_chunks(2), 1);
-        let sender = thread::spawn(move || {
-            // Goes on to the next chunk, and puts nothing there.
-            drop(producer.reserve(2).unwrap());
-            producer
+        let receiver = thread::spawn(move || {
+            assert_eq!(consumer.take_chunk_wait().unwrap().len(), 1);
+            consumer
         });
-        assert_eq!(consumer.take_chunk_wait().unwrap().len(), 1);
-        let _producer = sender.join().unwrap();
+        // Goes on to the next chunk, and stays there until the one before has arrived.
+        let grant = producer.reserve(2).unwrap();
+        let _consumer = receiver.join().unwrap();
+        drop(grant);
     });
 }
 
@@ -494,12 +495,14 @@ fn a_half_that_is_dropped_is_gone() {
     model("a_half_that_is_dropped_is_gone", 26, || {
         let (mut producer, mut consumer) = ring(&Builder::new(1, 1).max_chunks(1), 0);
         let control = producer.control();
+        let counts = control.clone();
         let receiver = thread::spawn(move || {
             let task = Waker::from(Task::new());
             // Forgotten, so that its end takes nothing back.
             let mut future = ManuallyDrop::new(consumer.pop_async());
             let polled = Pin::new(&mut *future).poll(&mut Context::from_waker(&task));
             drop(consumer);
+            assert_eq!(counts.waiting().0, 0, "a waiter stays behind");
             polled.is_ready()
         });
         let pushed = producer.push(Tracked::new(0)).is_ok();

@@ -46,7 +46,8 @@
 //! what the allocator does, the drops of items, and [`Policy::Overwrite`](crate::Policy::Overwrite):
 //! while a producer looks at the chunk that it is about to overwrite, which is a short time if its thread
 //! runs, the consumer can find the ring empty, and another producer that has to overwrite waits for a
-//! bounded time and is then refused. So is one that would have to overwrite a slot that is not answered.
+//! bounded time and is then refused. So is one that would have to overwrite a slot that is not answered, and
+//! one that meets a consumer which counts what is there ([`len`](Consumer::len)) or is just giving a chunk back.
 //!
 //! # Room
 //!
