@@ -613,7 +613,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: SHARED,
         find: "            .store(self.installed, Ordering::Release);",
         nth: None,
-        replace: "            .store(self.head, Ordering::Release);",
+        replace: "            .store(self.shared.consumer.head.load(Ordering::Relaxed), Ordering::Release);",
         bound: 2,
         fate: KilledBy(&["last_owner::a_control_outlives_the_halves"]),
         why: "a ring that has ended seems to have chunks",
