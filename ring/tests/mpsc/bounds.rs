@@ -1,6 +1,5 @@
 //! The longest chunks, the most of them, and lengths that are no power of two.
 
-use crate::nothing::pool_of_nothing;
 use chunkring::{BuildError, Builder, ReserveError, ResizeError};
 
 const LONGEST: usize = 1 << 24;
@@ -77,9 +76,10 @@ fn the_longest_chunk_has_its_slots_and_one_more_is_refused() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn a_huge_capacity_is_divided_into_chunks_that_can_be() {
     let (producer, _consumer) = Builder::with_capacity(1 << 36)
-        .pool(&pool_of_nothing())
+        .pool(&crate::nothing::pool_of_nothing())
         .mpsc::<u8>()
         .unwrap();
     assert_eq!(producer.chunk_len(), LONGEST);
