@@ -3,4 +3,5 @@
 . "$(dirname "$0")/setup.sh"
 
 # Building is all that counts here, so it need not take the minutes of whole-program optimisation.
-CARGO_PROFILE_BENCH_LTO=off CARGO_PROFILE_BENCH_CODEGEN_UNITS=16 cargo bench --workspace --no-run
+CARGO_PROFILE_BENCH_LTO=off CARGO_PROFILE_BENCH_CODEGEN_UNITS=16 \
+    cargo bench --workspace --features benches/compare --no-run
