@@ -59,8 +59,9 @@ impl Wakes {
             #[cfg(feature = "async")]
             Wakes::Task(task) => {
                 let woken = catch_unwind(AssertUnwindSafe(|| task.wake()));
-                // To drop what it panicked with may panic again.
-                woken.unwrap_or_else(core::mem::forget);
+                // To drop what it panicked with may panic again; what comes of that is leaked.
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(woken)));
+                dropped.unwrap_or_else(core::mem::forget);
             }
         }
     }

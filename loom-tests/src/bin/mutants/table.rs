@@ -2792,8 +2792,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "waiters_lost_where_a_wake_panics",
         file: EVENT,
         find: "                let woken = catch_unwind(AssertUnwindSafe(|| task.wake()));
-                // To drop what it panicked with may panic again.
-                woken.unwrap_or_else(core::mem::forget);
+                // To drop what it panicked with may panic again; what comes of that is leaked.
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(woken)));
+                dropped.unwrap_or_else(core::mem::forget);
 ",
         nth: None,
         replace: "                let _ = (catch_unwind(AssertUnwindSafe(|| ())), task.wake());
