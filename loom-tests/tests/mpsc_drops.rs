@@ -126,7 +126,7 @@ fn a_grant_goes_while_the_consumer_does() {
 
 #[test]
 fn a_chunk_ended_early() {
-    model_with_floors("a_chunk_ended_early", [51, 1300], || {
+    model_with_floors("a_chunk_ended_early", [51, 1200], || {
         let (mut producer, consumer) = ring(2, 3).mpsc().unwrap();
         let mut other = producer.clone();
         producer.push(item(0, 0)).unwrap();

@@ -79,7 +79,8 @@ pub struct Producer<T> {
 }
 
 // SAFETY: a producer only ever moves items into the ring, so it may go wherever they may go. The
-// pointers in it are into memory that `shared` keeps alive.
+// addresses in it are used only for a chunk that a claim of its own keeps in the ring, which `shared`
+// keeps alive.
 unsafe impl<T: Send> Send for Producer<T> {}
 
 impl<T> Producer<T> {
@@ -279,9 +280,9 @@ impl<T> Producer<T> {
         items: usize,
     ) -> Result<(usize, usize), ReserveError> {
         loop {
-            // Relaxed: a guess, which the exchange confirms. What is done on the strength of an old one comes to
-            // nothing: closing its chunk fails as well, and the entry behind it is not empty any more.
-            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Relaxed));
+            // A guess, which the exchange confirms. Acquire: as `install` asks for; pairs with the Release
+            // exchange in `open`, so that no entry is seen as it was a round before.
+            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Acquire));
             if !tail.is_open() {
                 self.check_len(least)?;
                 self.prepare(items)?;
