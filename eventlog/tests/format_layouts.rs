@@ -312,3 +312,43 @@ fn a_marker_longer_than_today_s_starts_a_block_all_the_same() {
     assert_eq!((event.offset, event.cap, event.id), (26, CapNo::new(3), 9));
     assert_eq!(decoder.next(&mut input), Ok(Some(Record::End)));
 }
+
+#[test]
+fn a_loss_tells_its_cause_and_what_it_cost() {
+    use ghc_eventlog::format::LossCause;
+    let counts = [&7u64.to_be_bytes()[..], &900u64.to_be_bytes()].concat();
+    let causes = [
+        (1, LossCause::Full),
+        (2, LossCause::Overwritten),
+        (3, LossCause::Sink),
+        (4, LossCause::Stopped),
+        (5, LossCause::TooLarge),
+    ];
+    assert_eq!(causes.map(|(_, cause)| cause), LossCause::ALL);
+    for (code, cause) in causes {
+        let want = Event::EventsLost {
+            cause,
+            events: 7,
+            bytes: 900,
+        };
+        reads_as(&[(1024, 17)], 1024, &[&[code][..], &counts].concat(), want);
+        let mut bytes = Vec::new();
+        want.encode_to_vec(1, &mut bytes);
+        assert_eq!(bytes.len(), 10 + 17);
+        assert_eq!((bytes[10], &bytes[11..]), (code, &counts[..]));
+    }
+    for code in [0, 6, 255] {
+        read(
+            &[(1024, 17)],
+            1024,
+            &[&[code][..], &counts].concat(),
+            |found| {
+                let Decoded::Known(Event::EventsLost { cause, .. }) = found else {
+                    panic!("{found:?}")
+                };
+                assert_eq!(cause.code(), code);
+                assert!(!LossCause::ALL.contains(&cause));
+            },
+        );
+    }
+}

@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use ghc_eventlog::format::{
     BlockMarker, CapNo, CapsetId, CapsetType, CostCentreFlags, CostCentreStack, Decoded, Decoder,
     END_MARKER, Event, FIXED_HEAD, Header, HeapBreakdown, HeapProfFilter, KernelThreadId,
-    MAX_PAYLOAD, Record, StopStatus, Strings, TaskId, ThreadId, TickyInfo, VARIABLE_HEAD, ZStr,
-    events,
+    LossCause, MAX_PAYLOAD, Record, StopStatus, Strings, TaskId, ThreadId, TickyInfo,
+    VARIABLE_HEAD, ZStr, events,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -323,6 +323,11 @@ fn all_events<'a>(fields: &'a Fields, list: &'a [ZStr<'a>]) -> Vec<Event<'a>> {
             allocated: d,
         },
         Event::TickyCounterBeginSample,
+        Event::EventsLost {
+            cause: LossCause::from_code(a as u8),
+            events: b,
+            bytes: c,
+        },
     ]
 }
 

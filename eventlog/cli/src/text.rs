@@ -6,7 +6,7 @@ use ghc_eventlog::format::{
     CapsetType, Decoded, Event, EventType, Header, HeapBreakdown, StopStatus,
 };
 
-use crate::units::size;
+use crate::units::{counted, size};
 
 /// The event in words. Those of types without an [`Event`] have the name that the header gives
 /// them, and their payload as hexadecimal digits.
@@ -307,6 +307,18 @@ fn known(event: &Event<'_>) -> String {
             size(allocations),
             size(allocated)
         ),
+        Event::EventsLost {
+            cause,
+            events,
+            bytes,
+        } => {
+            let count = counted(events, "event", "events");
+            let bytes = match bytes {
+                0 => String::new(),
+                some => format!(", {}", size(some)),
+            };
+            format!("lost here: {count}{bytes} ({cause})")
+        }
         event => format!("{event:?}"),
     }
 }

@@ -8,8 +8,8 @@ use super::list::{CostCentreStack, Strings};
 use super::profile::{HeapProfFilter, TickyInfo};
 use super::text::ZStr;
 use super::value::{
-    CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, StopStatus,
-    TaskId, ThreadId,
+    CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, LossCause,
+    StopStatus, TaskId, ThreadId,
 };
 use super::wire::{Cursor, Reader, Sink, Wire};
 
@@ -46,7 +46,8 @@ macro_rules! events {
         $kind:ident $id:literal $variant:ident $description:literal
         $({ $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })?
     )*) => {
-        /// An event as GHC's run-time system writes it, with text and lists borrowed.
+        /// An event as GHC's run-time system writes it, or one of this library's own
+        /// ([`EventsLost`](Self::EventsLost)), with text and lists borrowed.
         ///
         /// Sizes are in bytes and times in nanoseconds unless a field says otherwise. Numbers that
         /// make readers fail cannot be expressed. Text may be of any length: encoding cuts it, as
@@ -632,6 +633,16 @@ events! {
     }
     /// The counters of a ticky profile follow (GHC 9.2).
     fixed 212 TickyCounterBeginSample "Ticky-ticky entry counter begin sample"
+    /// Events are missing here. Stands in a block of the capability that emitted them, where they
+    /// would have been. Written by this library, not by GHC; other readers skip it.
+    fixed 1024 EventsLost "Events lost" {
+        /// Why.
+        cause: LossCause,
+        /// Number of events lost.
+        events: u64,
+        /// Bytes that they would have taken. 0 where nobody counted them.
+        bytes: u64,
+    }
 }
 
 impl Event<'_> {

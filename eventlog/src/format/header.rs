@@ -51,8 +51,9 @@ impl EventLength {
 }
 
 impl Header {
-    /// The header of the logs that this library writes: every type of [`Event`](super::Event) in
-    /// the layout of GHC's current development version, with GHC's descriptions, by id.
+    /// The header of the logs that this library writes: every type of [`Event`](super::Event), by
+    /// id. GHC's are in the layout of its current development version, with its descriptions; the
+    /// library's own have ids from 1024 on, which readers of GHC's logs skip by the declared size.
     #[must_use]
     pub fn standard() -> &'static Self {
         static STANDARD: LazyLock<Header> = LazyLock::new(|| {

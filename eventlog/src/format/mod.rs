@@ -40,7 +40,7 @@ pub use profile::{HeapProfFilter, TickyInfo};
 pub use raw::{Decoded, RawEvent};
 pub use text::{NulError, ZStr};
 pub use value::{
-    CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, StopStatus,
-    TaskId, ThreadId,
+    CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, LossCause,
+    StopStatus, TaskId, ThreadId,
 };
 pub use walk::{Events, events};

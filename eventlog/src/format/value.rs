@@ -284,3 +284,105 @@ codes! {
         Era = 9,
     }
 }
+
+/// Why events are missing from a log.
+///
+/// A code that this version does not know is [`Unknown`](Self::Unknown), so that logs of newer
+/// versions can be read; only the decoder makes one.
+///
+/// ```
+/// use ghc_eventlog::format::LossCause;
+///
+/// assert_eq!(LossCause::Overwritten.code(), 2);
+/// assert_eq!(LossCause::from_code(2), LossCause::Overwritten);
+/// let newer = LossCause::from_code(200);
+/// assert!(matches!(newer, LossCause::Unknown { code: 200, .. }));
+/// assert_eq!(newer.to_string(), "cause 200");
+/// assert_eq!(LossCause::Full.to_string(), "buffer full");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// The buffer was full when they were emitted.
+    Full,
+    /// Newer events were written over them, as the buffer's policy says.
+    Overwritten,
+    /// The sink did not take the block that held them.
+    Sink,
+    /// They were emitted after the log was stopped.
+    Stopped,
+    /// They are longer than the buffer takes.
+    TooLarge,
+    /// Another reason, whose code is that of none above.
+    #[non_exhaustive]
+    Unknown {
+        /// The code in the log.
+        code: u8,
+    },
+}
+
+impl LossCause {
+    /// Every cause known, by code.
+    pub const ALL: &'static [Self] = &[
+        Self::Full,
+        Self::Overwritten,
+        Self::Sink,
+        Self::Stopped,
+        Self::TooLarge,
+    ];
+
+    /// The cause of that code.
+    #[must_use]
+    #[inline]
+    pub const fn from_code(code: u8) -> Self {
+        match code {
+            1 => Self::Full,
+            2 => Self::Overwritten,
+            3 => Self::Sink,
+            4 => Self::Stopped,
+            5 => Self::TooLarge,
+            _ => Self::Unknown { code },
+        }
+    }
+
+    /// The code in the log.
+    #[must_use]
+    #[inline]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Full => 1,
+            Self::Overwritten => 2,
+            Self::Sink => 3,
+            Self::Stopped => 4,
+            Self::TooLarge => 5,
+            Self::Unknown { code } => code,
+        }
+    }
+}
+
+impl fmt::Display for LossCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "buffer full",
+            Self::Overwritten => "overwritten",
+            Self::Sink => "not taken by the sink",
+            Self::Stopped => "log stopped",
+            Self::TooLarge => "too large",
+            Self::Unknown { code } => return write!(f, "cause {code}"),
+        })
+    }
+}
+
+impl<'a> Wire<'a> for LossCause {
+    const MIN: usize = 1;
+
+    #[inline(always)]
+    fn put<S: Sink>(self, out: &mut S) {
+        self.code().put(out);
+    }
+
+    #[inline(always)]
+    fn get(input: &mut Reader<'a>) -> Result<Self, EventErrorKind> {
+        Ok(Self::from_code(u8::get(input)?))
+    }
+}
