@@ -1,13 +1,13 @@
-//! Turns what the buffers hold into whole blocks, in order, and hands them to the sink. It is the
-//! only user of the sink, and works under one lock, which no emitting thread ever takes.
+//! Empties the buffers into the outputs, in order, and says what the log itself has to say. It is
+//! the only user of the outputs, and works under one lock, which no emitting thread ever takes.
 
 use crate::buffer::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
-use crate::format::{BlockMarker, CapNo, Event};
+use crate::format::{CapNo, Event};
+use crate::outputs::{Extent, Outputs};
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
-use crate::sink::Sink;
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
 use std::io;
@@ -17,14 +17,14 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Collector {
     clock: Clock,
-    sink: Sink,
+    outputs: Outputs,
     /// Where the collector says of capabilities that they are gone.
     shared_writer: Arc<SharedBuffer>,
     shared: BufferReader,
     capabilities: Vec<BufferReader>,
     /// What became of the events of capabilities that are gone.
     ended: BTreeMap<CapNo, BufferStatistics>,
-    /// When the log ended: everything has been handed to the sink.
+    /// When the log ended: everything has been handed to the outputs.
     stopped_at: Option<u64>,
     /// The sink has taken everything.
     delivered: bool,
@@ -33,13 +33,13 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn new(
         clock: Clock,
-        sink: Sink,
+        outputs: Outputs,
         shared_writer: Arc<SharedBuffer>,
         shared: BufferReader,
     ) -> Self {
         Collector {
             clock,
-            sink,
+            outputs,
             shared_writer,
             shared,
             capabilities: Vec::new(),
@@ -58,11 +58,11 @@ impl Collector {
             return Ok(());
         }
         self.adopt(registry);
-        self.sink.retry()?;
+        self.outputs.retry()?;
         // The shared buffer first: it introduces the capabilities.
-        write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
+        self.outputs.drain(&mut self.shared, Extent::Ready)?;
         for reader in &mut self.capabilities {
-            write_blocks(reader, &mut self.sink, &self.clock)?;
+            self.outputs.drain(reader, Extent::Ready)?;
         }
         self.retire(registry)
     }
@@ -77,7 +77,7 @@ impl Collector {
             return self.deliver();
         }
         self.pass(registry)?;
-        self.sink.flush()
+        self.outputs.flush()
     }
 
     /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
@@ -89,11 +89,11 @@ impl Collector {
         if self.stopped_at.is_none() {
             self.adopt(registry);
             // The sink may still refuse what it has refused before, and then keeps the rest, too.
-            let _ = self.sink.retry();
+            let _ = self.outputs.retry();
             self.write_all_blocks();
             self.emit_end();
             self.write_all_blocks();
-            self.sink.end();
+            self.outputs.end();
             self.stopped_at = Some(self.clock.now());
         }
         self.deliver()
@@ -104,8 +104,8 @@ impl Collector {
         if self.delivered {
             return Ok(());
         }
-        self.sink.retry()?;
-        self.sink.flush()?;
+        self.outputs.retry()?;
+        self.outputs.flush()?;
         self.delivered = true;
         Ok(())
     }
@@ -113,9 +113,7 @@ impl Collector {
     /// Hands everything to the sink, which keeps what it does not take.
     fn write_all_blocks(&mut self) {
         for reader in [&mut self.shared].into_iter().chain(&mut self.capabilities) {
-            while reader.read().is_some() {
-                let _ = write_blocks(reader, &mut self.sink, &self.clock);
-            }
+            let _ = self.outputs.drain(reader, Extent::All);
         }
     }
 
@@ -167,7 +165,7 @@ impl Collector {
             // Here and not where the capability is dropped: one that is dropped while the log is
             // stopped is spoken of once, too, and the number's next user later.
             if self.shared_writer.wants_draining(len_of(&removal(cap))) {
-                write_blocks(&mut self.shared, &mut self.sink, &self.clock)?;
+                self.outputs.drain(&mut self.shared, Extent::Ready)?;
             }
             self.say(&removal(cap));
             let statistics = self.capabilities.swap_remove(index).statistics();
@@ -200,7 +198,7 @@ impl Collector {
         }
         let mut shared = of(&mut self.shared);
         if ended {
-            for (owner, events) in self.sink.undelivered() {
+            for (owner, events) in self.outputs.undelivered() {
                 let owner = match owner {
                     Some(cap) => capabilities.entry(cap).or_default(),
                     None => &mut shared,
@@ -212,32 +210,11 @@ impl Collector {
             elapsed: Duration::from_nanos(self.stopped_at.unwrap_or_else(|| self.clock.now())),
             capabilities: capabilities.into_values().collect(),
             shared,
-            blocks: self.sink.blocks(),
-            bytes_written: self.sink.bytes(),
-            sink_errors: self.sink.errors(),
+            blocks: self.outputs.blocks(),
+            bytes_written: self.outputs.bytes(),
+            sink_errors: self.outputs.errors(),
         }
     }
-}
-
-/// Writes what the buffer held when this was called, and what has come by the last block of that.
-fn write_blocks(reader: &mut BufferReader, sink: &mut Sink, clock: &Clock) -> io::Result<()> {
-    let capability = reader.capability();
-    let mut left = reader.ready();
-    // At least one look, which also gives a chunk back that was closed after its last event.
-    while let Some(body) = reader.read() {
-        left = left.saturating_sub(body.len());
-        let marker = marker(capability, begin_of(&body), &body, clock.now());
-        // Taken in either way: written, or kept by the sink.
-        let outcome = sink.write_block(&marker, &body);
-        let len = body.len();
-        body.release_all();
-        reader.count_block(len);
-        outcome?;
-        if left == 0 {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// What a log says of a capability that is gone.
@@ -248,23 +225,4 @@ fn removal(cap: CapNo) -> [Event<'static>; 3] {
 
 fn len_of(events: &[Event<'_>]) -> usize {
     events.iter().map(Event::encoded_len).sum()
-}
-
-/// The marker of a block that ends now.
-fn marker(cap: Option<CapNo>, begin: u64, body: &[u8], now: u64) -> BlockMarker {
-    let size = u32::try_from(BlockMarker::LEN + body.len())
-        .expect("a chunk is at most half of what a block can say");
-    // The first event may have been stamped by a clock that is a little ahead of this thread's.
-    BlockMarker {
-        begin,
-        size,
-        end: now.max(begin),
-        cap,
-    }
-}
-
-/// The time stamp of the first event.
-fn begin_of(body: &[u8]) -> u64 {
-    let stamp = body.get(2..10).and_then(|bytes| bytes.try_into().ok());
-    u64::from_be_bytes(stamp.expect("a block begins with a whole event"))
 }

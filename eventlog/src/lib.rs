@@ -90,14 +90,15 @@ mod capability;
 mod clock;
 mod collector;
 mod collector_lock;
+mod delivery;
 mod error;
 pub mod format;
 mod log;
+mod outputs;
 mod registry;
 pub mod relay;
 mod shared_buffer;
 mod signals;
-mod sink;
 mod statistics;
 
 pub use capability::Capability;

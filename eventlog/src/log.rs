@@ -5,12 +5,13 @@ use crate::capability::{CAPSETS, Capability};
 use crate::clock::Clock;
 use crate::collector::Collector;
 use crate::collector_lock::CollectorLock;
+use crate::delivery::Delivery;
 use crate::error::{CapabilityError, EmitError, StartError, StopError};
 use crate::format::{CapsetType, Event, Header, Strings, ZStr};
+use crate::outputs::Outputs;
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
 use crate::signals::Signals;
-use crate::sink::Sink;
 use crate::statistics::Statistics;
 use std::fs::File;
 use std::io::{self, Write};
@@ -139,13 +140,15 @@ impl Builder {
         let shape = self.check()?;
         let clock = Clock::new();
         let signals = Arc::new(Signals::default());
-        let (writer, reader) =
+        let (shared, reader) =
             buffer(None, shape, clock.clone(), Arc::clone(&signals)).map_err(StartError::Buffer)?;
-        let mut sink = Sink::new(sink);
-        sink.write_header(&Header::standard().encode())
+        let mut writer = Delivery::new(sink);
+        writer
+            .write_header(&Header::standard().encode())
             .map_err(StartError::Io)?;
-        let shared = Arc::new(SharedBuffer::new(writer));
-        let collector = Collector::new(clock.clone(), sink, Arc::clone(&shared), reader);
+        let shared = Arc::new(SharedBuffer::new(shared));
+        let outputs = Outputs::new(clock.clone(), writer);
+        let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
             shape,
             signals,

@@ -1,5 +1,5 @@
-//! Where blocks go. A sink takes whole blocks in order; what it refuses is kept, and offered again
-//! before anything else.
+//! A writer that takes whole blocks in order. What it refuses is kept, and offered again before
+//! anything else.
 
 use crate::buffer::count_events;
 use crate::format::{BlockMarker, CapNo, END_MARKER};
@@ -9,7 +9,7 @@ use std::io::{self, IoSlice, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A writer, and what it is still to take.
-pub(crate) struct Sink {
+pub(crate) struct Delivery {
     writer: Box<dyn Write + Send>,
     /// While the log runs at most one block; once it has ended, all that is left of it.
     pending: VecDeque<Pending>,
@@ -26,9 +26,9 @@ struct Pending {
     taken: usize,
 }
 
-impl Sink {
+impl Delivery {
     pub(crate) fn new(writer: impl Write + Send + 'static) -> Self {
-        Sink {
+        Delivery {
             writer: Box::new(writer),
             pending: VecDeque::new(),
             bytes: 0,
@@ -54,8 +54,8 @@ impl Sink {
         self.write_parts(header, &[], &mut 0)
     }
 
-    /// Writes one block, behind those that are pending. Whatever the outcome, the block is the
-    /// sink's: where the writer refuses, it is kept, and [`retry`](Self::retry) offers the rest
+    /// Writes one block, behind those that are pending. Whatever the outcome, the block has
+    /// been handed over: where the writer refuses, it is kept, and [`retry`](Self::retry) offers the rest
     /// again.
     ///
     /// # Errors
@@ -155,9 +155,9 @@ impl Sink {
     }
 }
 
-impl fmt::Debug for Sink {
+impl fmt::Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sink")
+        f.debug_struct("Delivery")
             .field("bytes", &self.bytes)
             .field("blocks", &self.blocks)
             .field("errors", &self.errors)
