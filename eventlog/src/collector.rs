@@ -6,8 +6,10 @@ use crate::capability::CAPSETS;
 use crate::clock::Clock;
 use crate::format::{CapNo, Event};
 use crate::outputs::{Extent, Outputs};
+use crate::redirect::{Previous, SetSinkError, Start};
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
+use crate::sink::{Sink, Unavailable};
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
 use std::io;
@@ -78,6 +80,63 @@ impl Collector {
         }
         self.pass(registry)?;
         self.outputs.flush()
+    }
+
+    /// Hands out what was committed when this was called, on whatever buffer, and of what comes
+    /// meanwhile what has a time stamp of before the call: the events of one moment and before. The
+    /// outputs keep what they do not take.
+    fn cut(&mut self, registry: &Mutex<Registry>) {
+        self.adopt(registry);
+        let readers = || [&self.shared].into_iter().chain(&self.capabilities);
+        // In this order: what is ready has been stamped. The lengths are needed where the counters of
+        // two processors differ.
+        let ready: Vec<_> = readers().map(BufferReader::ready).collect();
+        let at = self.clock.now();
+        let readers = [&mut self.shared].into_iter().chain(&mut self.capabilities);
+        for (reader, ready) in readers.zip(ready) {
+            let _ = self.outputs.drain(reader, Extent::Cut { ready, at });
+        }
+    }
+
+    /// Goes on in another sink.
+    ///
+    /// # Errors
+    /// See [`SetSinkError`].
+    pub(crate) fn redirect(
+        &mut self,
+        registry: &Mutex<Registry>,
+        sink: &Sink,
+        previous: Previous,
+        start: Start,
+    ) -> Result<(), SetSinkError> {
+        if self.stopped_at.is_some() {
+            return Err(SetSinkError::Stopped);
+        }
+        let mut delivery = sink.take().map_err(|unavailable| match unavailable {
+            Unavailable::InUse => SetSinkError::InUse,
+            Unavailable::Closed => SetSinkError::Closed,
+        })?;
+        if start == Start::Header && delivery.has_begun() {
+            sink.put_back(delivery);
+            return Err(SetSinkError::Begun);
+        }
+        // What it still refuses it keeps, and what follows, too.
+        let _ = self.outputs.retry();
+        self.cut(registry);
+        let begun = match start {
+            Start::Header => delivery.begin(&self.outputs.beginning()),
+            Start::Continue => delivery.retry(),
+        };
+        if let Err(source) = begun {
+            match start {
+                Start::Header if delivery.has_begun() => sink.put_back_closed(),
+                Start::Header | Start::Continue => sink.put_back(delivery),
+            }
+            return Err(SetSinkError::Refused(source));
+        }
+        self.outputs
+            .replace(sink, delivery, previous)
+            .map_err(|(source, lost)| SetSinkError::Previous { source, lost })
     }
 
     /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
@@ -197,22 +256,26 @@ impl Collector {
             }
         }
         let mut shared = of(&mut self.shared);
-        if ended {
-            for (owner, events) in self.outputs.undelivered() {
-                let owner = match owner {
-                    Some(cap) => capabilities.entry(cap).or_default(),
-                    None => &mut shared,
-                };
-                owner.lost.sink += events;
-            }
+        self.outputs.settle();
+        let undelivered = match ended {
+            false => Vec::new(),
+            true => self.outputs.undelivered(),
+        };
+        for (owner, events) in self.outputs.lost().chain(undelivered) {
+            let owner = match owner {
+                Some(cap) => capabilities.entry(cap).or_default(),
+                None => &mut shared,
+            };
+            owner.lost.sink += events;
         }
+        let counts = self.outputs.counts();
         Statistics {
             elapsed: Duration::from_nanos(self.stopped_at.unwrap_or_else(|| self.clock.now())),
             capabilities: capabilities.into_values().collect(),
             shared,
-            blocks: self.outputs.blocks(),
-            bytes_written: self.outputs.bytes(),
-            sink_errors: self.outputs.errors(),
+            blocks: counts.blocks,
+            bytes_written: counts.bytes,
+            sink_errors: counts.errors,
         }
     }
 }

@@ -4,18 +4,51 @@
 use crate::buffer::count_events;
 use crate::format::{BlockMarker, CapNo, END_MARKER};
 use std::collections::VecDeque;
-use std::fmt;
 use std::io::{self, IoSlice, Write};
+use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{fmt, mem};
 
 /// A writer, and what it is still to take.
 pub(crate) struct Delivery {
     writer: Box<dyn Write + Send>,
-    /// While the log runs at most one block; once it has ended, all that is left of it.
+    /// While the log goes to it at most one block; once the log has ended or gone elsewhere, all that
+    /// is left for it.
     pending: VecDeque<Pending>,
-    bytes: u64,
-    blocks: u64,
-    errors: u64,
+    /// Something of a log has been written.
+    begun: bool,
+    counts: Counts,
+}
+
+/// Events that a writer has not taken, and whose they are.
+pub(crate) type Undelivered = (Option<CapNo>, u64);
+
+/// How a writer ended.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) outcome: io::Result<()>,
+    /// What it never took.
+    pub(crate) undelivered: Vec<Undelivered>,
+    pub(crate) counts: Counts,
+}
+
+/// What a writer has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Taken.
+    pub(crate) bytes: u64,
+    /// Taken wholly.
+    pub(crate) blocks: u64,
+    /// Refusals.
+    pub(crate) errors: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.bytes += other.bytes;
+        self.blocks += other.blocks;
+        self.errors += other.errors;
+    }
 }
 
 /// A block that the writer has refused, or one behind such a block.
@@ -31,27 +64,34 @@ impl Delivery {
         Delivery {
             writer: Box::new(writer),
             pending: VecDeque::new(),
-            bytes: 0,
-            blocks: 0,
-            errors: 0,
+            begun: false,
+            counts: Counts::default(),
         }
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    /// What it has done since it was last asked by [`take_counts`](Self::take_counts).
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
-    pub(crate) fn blocks(&self) -> u64 {
-        self.blocks
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        mem::take(&mut self.counts)
     }
 
-    pub(crate) fn errors(&self) -> u64 {
-        self.errors
+    /// Whether something of a log has been written.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
     }
 
-    /// Writes a log's header.
-    pub(crate) fn write_header(&mut self, header: &[u8]) -> io::Result<()> {
-        self.write_parts(header, &[], &mut 0)
+    /// Whether it has all that it was given.
+    pub(crate) fn has_all(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Writes a log's beginning. Where that fails and [something](Self::has_begun) has been taken,
+    /// the writer can be used no more.
+    pub(crate) fn begin(&mut self, beginning: &[u8]) -> io::Result<()> {
+        self.write_parts(beginning, &[], &mut 0)
     }
 
     /// Writes one block, behind those that are pending. Whatever the outcome, the block has
@@ -68,7 +108,7 @@ impl Delivery {
         if self.pending.is_empty() {
             outcome = self.write_parts(&marker, body, &mut taken);
             if outcome.is_ok() {
-                self.blocks += 1;
+                self.counts.blocks += 1;
                 return Ok(());
             }
         }
@@ -97,14 +137,34 @@ impl Delivery {
                 self.pending.push_front(pending);
                 return outcome;
             }
-            self.blocks += u64::from(pending.bytes.len() >= BlockMarker::LEN);
+            self.counts.blocks += u64::from(pending.bytes.len() >= BlockMarker::LEN);
         }
         Ok(())
     }
 
+    /// Ends what has been written, offers all of it, and lets go of the writer.
+    pub(crate) fn close(mut self) -> Closed {
+        if self.begun {
+            self.end();
+        }
+        let outcome = self.retry().and_then(|()| self.flush());
+        let undelivered = self.undelivered().filter(|&(_, events)| events > 0);
+        let undelivered = undelivered.collect();
+        let counts = self.counts;
+        let dropped = guarded(move || {
+            drop(self);
+            Ok(())
+        });
+        Closed {
+            outcome: outcome.and(dropped),
+            undelivered,
+            counts,
+        }
+    }
+
     /// Events that the writer has not wholly taken of the blocks that are pending, and whose they
     /// are.
-    pub(crate) fn undelivered(&self) -> impl Iterator<Item = (Option<CapNo>, u64)> {
+    pub(crate) fn undelivered(&self) -> impl Iterator<Item = Undelivered> {
         self.pending.iter().map(
             |Pending {
                  owner,
@@ -122,7 +182,7 @@ impl Delivery {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let writer = &mut self.writer;
         let outcome = guarded(|| writer.flush());
-        self.errors += u64::from(outcome.is_err());
+        self.counts.errors += u64::from(outcome.is_err());
         outcome
     }
 
@@ -142,13 +202,14 @@ impl Delivery {
                 }
                 Ok(count) => {
                     *taken += count;
-                    self.bytes += count as u64;
+                    self.begun = true;
+                    self.counts.bytes += count as u64;
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => error,
             };
-            self.errors += 1;
+            self.counts.errors += 1;
             return Err(refused);
         }
         Ok(())
@@ -158,15 +219,13 @@ impl Delivery {
 impl fmt::Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
-            .field("bytes", &self.bytes)
-            .field("blocks", &self.blocks)
-            .field("errors", &self.errors)
+            .field("counts", &self.counts)
             .finish_non_exhaustive()
     }
 }
 
 /// Runs the user's code. A panic there is an error like any other: it must not end the collector.
-fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))
 }

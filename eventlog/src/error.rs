@@ -66,6 +66,8 @@ pub enum StartError {
     },
     /// Memory for the shared buffer could not be had.
     Buffer(chunkring::BuildError),
+    /// A log writes to the sink already, or has done so, or it has been closed.
+    SinkUsed,
     /// The file could not be made, the sink did not take the header, or the collector's thread could
     /// not be started.
     Io(io::Error),
@@ -85,6 +87,7 @@ impl fmt::Display for StartError {
                 )
             }
             StartError::Buffer(_) => f.write_str("the shared event buffer could not be made"),
+            StartError::SinkUsed => f.write_str("that sink has been used for a log before"),
             StartError::Io(_) => f.write_str("the event log could not be started"),
         }
     }
@@ -95,7 +98,9 @@ impl error::Error for StartError {
         match self {
             StartError::Buffer(source) => Some(source),
             StartError::Io(source) => Some(source),
-            StartError::BufferTooSmall { .. } | StartError::BufferTooLarge { .. } => None,
+            StartError::BufferTooSmall { .. }
+            | StartError::BufferTooLarge { .. }
+            | StartError::SinkUsed => None,
         }
     }
 }

@@ -95,14 +95,18 @@ mod error;
 pub mod format;
 mod log;
 mod outputs;
+mod redirect;
 mod registry;
 pub mod relay;
 mod shared_buffer;
 mod signals;
+mod sink;
 mod statistics;
 
 pub use capability::Capability;
 pub use clock::Clock;
 pub use error::{CapabilityError, EmitError, StartError, StopError};
 pub use log::{Builder, EventLog};
+pub use redirect::{Previous, SetSinkError, Start};
+pub use sink::{MemoryContent, Sink};
 pub use statistics::{BufferStatistics, Lost, Statistics};

@@ -4,16 +4,15 @@ use crate::buffer::{BufferShape, buffer};
 use crate::capability::{CAPSETS, Capability};
 use crate::clock::Clock;
 use crate::collector::Collector;
-use crate::collector_lock::CollectorLock;
-use crate::delivery::Delivery;
+use crate::collector_lock::{CollectorLock, Held};
 use crate::error::{CapabilityError, EmitError, StartError, StopError};
 use crate::format::{CapsetType, Event, Header, Strings, ZStr};
 use crate::outputs::Outputs;
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
 use crate::signals::Signals;
+use crate::sink::Sink;
 use crate::statistics::Statistics;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,21 +103,26 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn file(self, path: impl AsRef<Path>) -> Result<EventLog, StartError> {
-        let path = path.as_ref();
+        // A size that is refused leaves no file behind.
         self.check()?;
-        let file = File::create(path).map_err(|error| {
-            let message = format!("{}: {error}", path.display());
-            StartError::Io(io::Error::new(error.kind(), message))
-        })?;
-        self.start(file)
+        self.sink(Sink::file(path).map_err(StartError::Io)?)
+    }
+
+    /// Starts a log that is written to `writer`, as [`sink`](Self::sink) does.
+    ///
+    /// # Errors
+    /// As for [`sink`](Self::sink).
+    ///
+    /// ```
+    /// let log = ghc_eventlog::EventLog::builder().start(std::io::sink())?;
+    /// log.message("for nobody");
+    /// # Ok::<(), ghc_eventlog::StartError>(())
+    /// ```
+    pub fn start(self, writer: impl Write + Send + 'static) -> Result<EventLog, StartError> {
+        self.sink(Sink::writer(writer))
     }
 
     /// Starts a log that is written to `sink`: writes the header, and starts the collector's thread.
-    ///
-    /// The sink is only ever used by one thread at a time: the collector's, or one that calls
-    /// [`flush`](EventLog::flush) or [`stop`](EventLog::stop). It gets whole blocks in few large
-    /// writes, so it needs no buffer of its own. It may take part of a write, or fail and recover.
-    /// It may panic, too: that is an error like any other.
     ///
     /// A sink may call the log that it belongs to, or drop its last handle. What would have to wait
     /// for the sink itself does not: [`flush`](EventLog::flush) is an error then,
@@ -128,26 +132,35 @@ impl Builder {
     /// for another thread to do any of this waits for ever.
     ///
     /// # Errors
-    /// [`StartError`] where the buffer size is out of bounds, memory or a thread cannot be had, or
-    /// the sink does not take the header.
+    /// [`StartError`] where the buffer size is out of bounds, memory or a thread cannot be had, the
+    /// sink does not take the header, or has begun a log or been closed before.
     ///
     /// ```
-    /// let log = ghc_eventlog::EventLog::builder().start(std::io::sink())?;
-    /// log.message("for nobody");
-    /// # Ok::<(), ghc_eventlog::StartError>(())
+    /// use ghc_eventlog::{EventLog, Sink};
+    ///
+    /// let (sink, content) = Sink::memory();
+    /// let log = EventLog::builder().sink(sink)?;
+    /// log.stop()?;
+    /// assert!(content.bytes().starts_with(b"hdrb"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn start(self, sink: impl Write + Send + 'static) -> Result<EventLog, StartError> {
+    pub fn sink(self, sink: Sink) -> Result<EventLog, StartError> {
         let shape = self.check()?;
         let clock = Clock::new();
         let signals = Arc::new(Signals::default());
         let (shared, reader) =
             buffer(None, shape, clock.clone(), Arc::clone(&signals)).map_err(StartError::Buffer)?;
-        let mut writer = Delivery::new(sink);
-        writer
-            .write_header(&Header::standard().encode())
-            .map_err(StartError::Io)?;
+        let mut delivery = sink.take().map_err(|_| StartError::SinkUsed)?;
+        if delivery.has_begun() {
+            sink.put_back(delivery);
+            return Err(StartError::SinkUsed);
+        }
+        if let Err(error) = delivery.begin(&Header::standard().encode()) {
+            sink.put_back_closed();
+            return Err(StartError::Io(error));
+        }
         let shared = Arc::new(SharedBuffer::new(shared));
-        let outputs = Outputs::new(clock.clone(), writer);
+        let outputs = Outputs::new(clock.clone(), sink.clone(), delivery);
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
             shape,
@@ -155,6 +168,7 @@ impl Builder {
             shared,
             registry: Mutex::new(Registry::default()),
             collector: CollectorLock::new(collector),
+            sink: Mutex::new(sink),
             clock,
         });
         core.describe_process(self.arguments);
@@ -223,6 +237,10 @@ impl Builder {
 pub struct EventLog(Arc<Handle>);
 
 impl EventLog {
+    pub(crate) fn core(&self) -> &Core {
+        &self.0.core
+    }
+
     /// Describes a log to be started.
     ///
     /// ```
@@ -341,7 +359,7 @@ impl EventLog {
     /// ```
     pub fn flush(&self) -> io::Result<()> {
         let core = &self.0.core;
-        let mut collector = core.collector.lock().ok_or_else(within_sink)?;
+        let mut collector = core.collector()?;
         collector.flush(&core.registry)
     }
 
@@ -447,16 +465,26 @@ impl Drop for Handle {
 
 /// What the log and its collector's thread share.
 #[derive(Debug)]
-struct Core {
+pub(crate) struct Core {
     shape: BufferShape,
     clock: Clock,
     signals: Arc<Signals>,
     shared: Arc<SharedBuffer>,
-    registry: Mutex<Registry>,
+    pub(crate) registry: Mutex<Registry>,
     collector: CollectorLock,
+    /// A handle of the sink that the collector writes to. Changed while the collector is held.
+    pub(crate) sink: Mutex<Sink>,
 }
 
 impl Core {
+    /// The collector, for a call that waits for it.
+    ///
+    /// # Errors
+    /// Where waiting would never end.
+    pub(crate) fn collector(&self) -> io::Result<Held<'_>> {
+        self.collector.lock().ok_or_else(within_sink)
+    }
+
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }

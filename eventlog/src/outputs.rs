@@ -5,15 +5,18 @@
 
 use crate::buffer::BufferReader;
 use crate::clock::Clock;
-use crate::delivery::Delivery;
-use crate::format::{BlockMarker, CapNo};
-use std::io;
+use crate::delivery::{Counts, Delivery, Undelivered};
+use crate::format::{self, BlockMarker, CapNo, Header};
+use crate::redirect::Previous;
+use crate::sink::Sink;
+use std::collections::BTreeMap;
+use std::{io, mem};
 
 /// The output that a log is for. What it has not taken yet stays in the buffers, or is kept by it.
 #[derive(Debug)]
 enum Primary {
-    /// A writer, which gets a copy of the bytes.
-    Writer(Delivery),
+    /// A writer, which gets a copy of the bytes, and the handle that it is given back to.
+    Writer { sink: Sink, delivery: Delivery },
 }
 
 /// How far a buffer is to be read.
@@ -23,6 +26,8 @@ pub(crate) enum Extent {
     Ready,
     /// Until it is empty.
     All,
+    /// The first `ready` bytes, and what follows up to the time `at`.
+    Cut { ready: usize, at: u64 },
 }
 
 /// All that takes a log's blocks.
@@ -30,13 +35,22 @@ pub(crate) enum Extent {
 pub(crate) struct Outputs {
     clock: Clock,
     primary: Primary,
+    /// Sinks that the log has been redirected away from, as long as they have not taken all of it.
+    owing: Vec<Sink>,
+    /// What was done by sinks that are not the primary output any more.
+    earlier: Counts,
+    /// Events that sinks which have been closed did not take.
+    lost: BTreeMap<Option<CapNo>, u64>,
 }
 
 impl Outputs {
-    pub(crate) fn new(clock: Clock, writer: Delivery) -> Self {
+    pub(crate) fn new(clock: Clock, sink: Sink, delivery: Delivery) -> Self {
         Outputs {
             clock,
-            primary: Primary::Writer(writer),
+            primary: Primary::Writer { sink, delivery },
+            owing: Vec::new(),
+            earlier: Counts::default(),
+            lost: BTreeMap::new(),
         }
     }
 
@@ -44,21 +58,32 @@ impl Outputs {
     ///
     /// # Errors
     /// The primary output's. The block that it refused is its own all the same. [`Extent::Ready`]
-    /// leaves the rest in the buffer; [`Extent::All`] goes on, so the output keeps all of it, and
-    /// there is no error.
+    /// leaves the rest in the buffer. The others go on, so the output keeps all of it, and there is
+    /// no error.
     pub(crate) fn drain(&mut self, reader: &mut BufferReader, extent: Extent) -> io::Result<()> {
         let capability = reader.capability();
-        let mut left = reader.ready();
+        let mut left = match extent {
+            Extent::Ready | Extent::All => reader.ready(),
+            Extent::Cut { ready, .. } => ready,
+        };
         // At least one look, which also gives a chunk back that was closed after its last event.
         while let Some(body) = reader.read() {
-            left = left.saturating_sub(body.len());
-            let marker = marker(capability, &body, self.clock.now());
+            let len = match extent {
+                Extent::Ready | Extent::All => body.len(),
+                Extent::Cut { at, .. } => len_until(&body, left, at),
+            };
+            if len == 0 {
+                break;
+            }
+            let whole = len == body.len();
+            left = left.saturating_sub(len);
+            let block = &body[..len];
+            let marker = marker(capability, block, self.clock.now());
             let outcome = match &mut self.primary {
                 // Taken in either way: written, or kept.
-                Primary::Writer(writer) => writer.write_block(&marker, &body),
+                Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
             };
-            let len = body.len();
-            body.release_all();
+            body.release(len);
             reader.count_block(len);
             match extent {
                 Extent::Ready => {
@@ -68,9 +93,73 @@ impl Outputs {
                     }
                 }
                 Extent::All => {}
+                // The first event of the rest is later.
+                Extent::Cut { .. } if !whole => break,
+                Extent::Cut { .. } => {}
             }
         }
         Ok(())
+    }
+
+    /// What a log begins with.
+    pub(crate) fn beginning(&self) -> Vec<u8> {
+        Header::standard().encode()
+    }
+
+    /// Makes `sink` the primary output. The one that was gets what it has refused and the log's end,
+    /// or keeps it.
+    ///
+    /// # Errors
+    /// That of the one that was, where it was to be closed, and the events that it did not take.
+    pub(crate) fn replace(
+        &mut self,
+        sink: &Sink,
+        delivery: Delivery,
+        previous: Previous,
+    ) -> Result<(), (io::Error, u64)> {
+        self.owing.retain(|owing| !owing.is(sink));
+        let primary = Primary::Writer {
+            sink: sink.clone(),
+            delivery,
+        };
+        let Primary::Writer { sink, mut delivery } = mem::replace(&mut self.primary, primary);
+        match previous {
+            Previous::Keep => {
+                self.earlier += delivery.take_counts();
+                if !delivery.has_all() {
+                    self.owing.push(sink.clone());
+                }
+                sink.put_back(delivery);
+                Ok(())
+            }
+            Previous::Close => {
+                let closed = delivery.close();
+                sink.put_back_closed();
+                let lost = closed.undelivered.iter().map(|(_, events)| events).sum();
+                self.count_end(closed.undelivered, closed.counts);
+                closed.outcome.map_err(|error| (error, lost))
+            }
+        }
+    }
+
+    fn count_end(&mut self, undelivered: Vec<Undelivered>, counts: Counts) {
+        for (owner, events) in undelivered {
+            *self.lost.entry(owner).or_default() += events;
+        }
+        self.earlier += counts;
+    }
+
+    /// Counts what became of sinks that somebody else has closed meanwhile.
+    pub(crate) fn settle(&mut self) {
+        let mut index = 0;
+        while let Some(sink) = self.owing.get(index) {
+            let Some((undelivered, counts)) = sink.take_end() else {
+                index += 1;
+                continue;
+            };
+            self.owing.swap_remove(index);
+            self.count_end(undelivered, counts);
+        }
     }
 
     /// Offers again what has been refused.
@@ -79,7 +168,7 @@ impl Outputs {
     /// The primary output's.
     pub(crate) fn retry(&mut self) -> io::Result<()> {
         match &mut self.primary {
-            Primary::Writer(writer) => writer.retry(),
+            Primary::Writer { delivery, .. } => delivery.retry(),
         }
     }
 
@@ -89,41 +178,58 @@ impl Outputs {
     /// The output's.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         match &mut self.primary {
-            Primary::Writer(writer) => writer.flush(),
+            Primary::Writer { delivery, .. } => delivery.flush(),
         }
     }
 
-    /// Puts the log's end behind everything else.
+    /// Puts the log's end behind everything else, and offers earlier sinks what they owe.
     pub(crate) fn end(&mut self) {
         match &mut self.primary {
-            Primary::Writer(writer) => writer.end(),
+            Primary::Writer { delivery, .. } => delivery.end(),
+        }
+        for sink in &self.owing {
+            if let Ok(mut delivery) = sink.take() {
+                // What is refused is counted as undelivered.
+                let _ = delivery.retry();
+                self.earlier += delivery.take_counts();
+                sink.put_back(delivery);
+            }
         }
     }
 
-    /// Events that have been handed out and not taken, and whose they are.
-    pub(crate) fn undelivered(&self) -> impl Iterator<Item = (Option<CapNo>, u64)> {
-        match &self.primary {
-            Primary::Writer(writer) => writer.undelivered(),
-        }
+    /// Events that have been handed out and not taken, and whose they are: those that are lost, and
+    /// those that will be where nothing takes them any more.
+    pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
+        let mut undelivered: Vec<_> = match &self.primary {
+            Primary::Writer { delivery, .. } => delivery.undelivered().collect(),
+        };
+        undelivered.extend(self.owing.iter().flat_map(Sink::undelivered));
+        undelivered
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        match &self.primary {
-            Primary::Writer(writer) => writer.bytes(),
-        }
+    /// Events that are lost for good: nothing will be offered them again.
+    pub(crate) fn lost(&self) -> impl Iterator<Item = Undelivered> {
+        self.lost.iter().map(|(owner, events)| (*owner, *events))
     }
 
-    pub(crate) fn blocks(&self) -> u64 {
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = self.earlier;
         match &self.primary {
-            Primary::Writer(writer) => writer.blocks(),
+            Primary::Writer { delivery, .. } => counts += delivery.counts(),
         }
+        counts
     }
+}
 
-    pub(crate) fn errors(&self) -> u64 {
-        match &self.primary {
-            Primary::Writer(writer) => writer.errors(),
-        }
+/// Bytes of the events within the first `ready` ones, and of those after them up to the time `at`.
+fn len_until(body: &[u8], ready: usize, at: u64) -> usize {
+    if body.len() <= ready {
+        return body.len();
     }
+    format::events(body, Header::standard())
+        .map_while(Result::ok)
+        .find(|event| event.offset >= ready as u64 && event.time > at)
+        .map_or(body.len(), |event| event.offset as usize)
 }
 
 /// The marker of a block that ends now.

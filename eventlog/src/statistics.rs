@@ -27,11 +27,11 @@ pub struct Statistics {
     pub capabilities: Vec<BufferStatistics>,
     /// The buffer of events that belong to no capability.
     pub shared: BufferStatistics,
-    /// Blocks that the sink has taken.
+    /// Blocks that the sinks have taken.
     pub blocks: u64,
-    /// Bytes that the sink has taken: header, block markers, events, end marker.
+    /// Bytes that the sinks have taken: header, block markers, events, end marker.
     pub bytes_written: u64,
-    /// Writes that the sink has refused. What it refused is kept and offered again, so this alone
+    /// Writes that the sinks have refused. What it refused is kept and offered again, so this alone
     /// loses nothing.
     pub sink_errors: u64,
 }
@@ -104,8 +104,8 @@ pub struct Lost {
     /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
     /// and come too late for the last block).
     pub stopped: u64,
-    /// Taken in, and not delivered since the sink would not take them. Counted once the log has been
-    /// stopped; before, they are kept and offered again.
+    /// Taken in, and not delivered since the sink would not take them. Counted once the sink has been
+    /// closed or the log stopped; before, they are kept and offered again.
     pub sink: u64,
 }
 

@@ -1,0 +1,536 @@
+//! A log that is redirected while it is written: every event is in exactly one sink, cut at one
+//! moment.
+
+mod written;
+
+use ghc_eventlog::format::Event;
+use ghc_eventlog::{Capability, EventLog, MemoryContent, Previous, SetSinkError, Sink, Start};
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use written::{Memory, Written};
+
+/// Emits until the event has been taken.
+fn emit_surely(capability: &mut Capability, text: &str) {
+    while capability.try_emit(&Event::UserMessage { text }).is_err() {
+        thread::yield_now();
+    }
+}
+
+/// The numbers in a capability's messages.
+fn numbers(written: &Written, cap: u16) -> Vec<u64> {
+    let messages = written.messages(cap);
+    messages.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_million_events_over_a_thousand_redirections_are_each_in_exactly_one_sink() {
+    const THREADS: u16 = 4;
+    const EVENTS: u64 = 250_000;
+    const REDIRECTIONS: usize = 1_000;
+    let (first, content) = Sink::memory();
+    let mut contents = vec![content];
+    let log = EventLog::builder()
+        .flush_interval(Duration::from_millis(1))
+        .sink(first)
+        .unwrap();
+    let capabilities: Vec<_> = (0..THREADS).map(|_| log.capability().unwrap()).collect();
+    let mut own = log.capability().unwrap();
+    let running = AtomicUsize::new(usize::from(THREADS));
+    thread::scope(|scope| {
+        for mut capability in capabilities {
+            let running = &running;
+            scope.spawn(move || {
+                for event in 0..EVENTS {
+                    emit_surely(&mut capability, &event.to_string());
+                }
+                running.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+        for round in 0.. {
+            if round >= REDIRECTIONS && running.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            emit_surely(&mut own, &round.to_string());
+            log.message(&format!("shared {round}"));
+            // As many as the threads give time for, a thousand of them with a sink of their own.
+            if round < REDIRECTIONS {
+                let (sink, content) = Sink::memory();
+                contents.push(content);
+                log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+            } else {
+                thread::yield_now();
+            }
+        }
+    });
+    drop(own);
+    let statistics = log.stop().unwrap();
+    assert_eq!(statistics.lost().sink, 0);
+
+    let mut expected = [0; THREADS as usize];
+    let mut with_events = 0;
+    for (round, content) in contents.iter().enumerate() {
+        let content = content.bytes();
+        let written = match round {
+            0 | 17 | 500 | REDIRECTIONS => Written::read(&format!("redirect-{round}"), &content),
+            _ => Written::read_prefix(&content, true),
+        };
+        for cap in 0..THREADS {
+            let next = &mut expected[usize::from(cap)];
+            for number in numbers(&written, cap) {
+                assert_eq!(number, *next, "capability {cap}, sink {round}");
+                *next += 1;
+            }
+        }
+        with_events += usize::from(!written.messages(0).is_empty());
+        if round < REDIRECTIONS {
+            // Emitted before the next call, after the one before it.
+            assert_eq!(numbers(&written, THREADS), [round as u64]);
+            let shared: Vec<_> = written
+                .events
+                .iter()
+                .filter(|event| event.cap.is_none() && event.id == 19)
+                .map(|event| event.text.clone())
+                .collect();
+            assert_eq!(shared, [format!("shared {round}")]);
+        }
+    }
+    assert_eq!(expected, [EVENTS; THREADS as usize]);
+    assert!(with_events > 10, "{with_events}");
+}
+
+#[test]
+fn a_cut_is_one_moment_for_all_capabilities() {
+    const ROUNDS: u64 = 400;
+    let (first, content) = Sink::memory();
+    let mut contents = vec![content];
+    let log = EventLog::builder().sink(first).unwrap();
+    // Each thread answers the one before it: an answer must not be in an earlier sink than what it
+    // answers.
+    let said: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for place in 0..said.len() {
+            let mut capability = log.capability().unwrap();
+            let (said, done) = (&said, &done);
+            scope.spawn(move || {
+                let mut number = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let before = (place + said.len() - 1) % said.len();
+                    // Acquire: pairs with the Release below.
+                    let heard = said[before].load(Ordering::Acquire);
+                    // The first speaks when the last has answered, the others when they are spoken to.
+                    let turn = match place {
+                        0 => heard == number,
+                        _ => heard > number,
+                    };
+                    if !turn {
+                        thread::yield_now();
+                        continue;
+                    }
+                    number += 1;
+                    emit_surely(&mut capability, &number.to_string());
+                    said[place].store(number, Ordering::Release);
+                }
+            });
+        }
+        for _ in 0..ROUNDS {
+            let (sink, content) = Sink::memory();
+            contents.push(content);
+            log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    log.stop().unwrap();
+    // The sink that each number of each thread is in.
+    let mut sinks = vec![Vec::new(); said.len()];
+    for (index, content) in contents.iter().enumerate() {
+        let written = Written::read_prefix(&content.bytes(), true);
+        for (place, sinks) in sinks.iter_mut().enumerate() {
+            for number in numbers(&written, place as u16) {
+                assert_eq!(number, sinks.len() as u64 + 1);
+                sinks.push(index);
+            }
+        }
+    }
+    for place in 1..sinks.len() {
+        let (before, after) = (&sinks[place - 1], &sinks[place]);
+        for (number, sink) in after.iter().enumerate() {
+            assert!(before[number] <= *sink, "{place} {number}");
+        }
+    }
+    for (number, sink) in sinks[0].iter().enumerate().skip(1) {
+        assert!(sinks[said.len() - 1][number - 1] <= *sink, "0 {number}");
+    }
+}
+
+#[test]
+fn a_capabilitys_events_of_before_the_switch_are_in_the_old_sink() {
+    let (first, before) = Sink::memory();
+    let (second, after) = Sink::memory();
+    let log = EventLog::builder()
+        .flush_interval(Duration::MAX)
+        .sink(first)
+        .unwrap();
+    let mut capabilities = [log.capability().unwrap(), log.capability().unwrap()];
+    for (index, capability) in capabilities.iter_mut().enumerate() {
+        for number in 0..3 {
+            capability.message(&format!("before {index} {number}"));
+        }
+    }
+    log.set_sink(second, Previous::Close, Start::Header)
+        .unwrap();
+    for (index, capability) in capabilities.iter_mut().enumerate() {
+        for number in 0..3 {
+            capability.message(&format!("after {index} {number}"));
+        }
+    }
+    log.stop().unwrap();
+    for (name, content) in [("before", before), ("after", after)] {
+        let content = content.bytes();
+        assert_eq!(count(&content, b"hdrb"), 1, "one header");
+        let written = Written::read(&format!("redirect-{name}"), &content);
+        for cap in 0..2 {
+            let expected: Vec<_> = (0..3)
+                .map(|number| format!("{name} {cap} {number}"))
+                .collect();
+            assert_eq!(written.messages(cap), expected);
+        }
+    }
+}
+
+fn count(bytes: &[u8], what: &[u8]) -> usize {
+    let windows = bytes.windows(what.len());
+    windows.filter(|window| *window == what).count()
+}
+
+#[test]
+fn a_sink_that_was_kept_is_restored_without_a_header() {
+    let (first, content) = Sink::memory();
+    let (second, other) = Sink::memory();
+    let log = EventLog::builder().sink(first).unwrap();
+    let mut capability = log.capability().unwrap();
+    capability.message("one");
+    let saved = log.sink();
+    log.set_sink(second.clone(), Previous::Keep, Start::Header)
+        .unwrap();
+    capability.message("two");
+    assert!(Written::is_cut(&content.bytes()), "kept, not ended");
+    log.set_sink(saved, Previous::Keep, Start::Continue)
+        .unwrap();
+    capability.message("three");
+    log.stop().unwrap();
+    let written = Written::read("redirect-restored", &content.bytes());
+    assert_eq!(written.messages(0), ["one", "three"]);
+    assert_eq!(count(&content.bytes(), b"hdrb"), 1);
+    assert!(Written::is_cut(&other.bytes()));
+    second.close().unwrap();
+    second.close().unwrap();
+    let written = Written::read("redirect-closed-by-hand", &other.bytes());
+    assert_eq!(written.messages(0), ["two"]);
+}
+
+/// Takes as many bytes as there is room for, and then refuses: with the error of a full disk, or of
+/// a peer that does not read.
+#[derive(Clone)]
+struct Small {
+    room: Arc<AtomicUsize>,
+    refusal: io::ErrorKind,
+    memory: Memory,
+}
+
+impl Small {
+    fn new(room: usize, refusal: io::ErrorKind) -> Self {
+        Small {
+            room: Arc::new(AtomicUsize::new(room)),
+            refusal,
+            memory: Memory::default(),
+        }
+    }
+
+    fn set_room(&self, bytes: usize) {
+        self.room.store(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.room.load(Ordering::Relaxed));
+        if taken == 0 {
+            return Err(self.refusal.into());
+        }
+        self.room.fetch_sub(taken, Ordering::Relaxed);
+        self.memory.write(&bytes[..taken])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A log with 48 KiB of messages for a sink that takes 8 KiB of them.
+fn stalled(refusal: io::ErrorKind) -> (EventLog, Capability, Small) {
+    let small = Small::new(usize::MAX / 2, refusal);
+    let log = EventLog::builder()
+        .flush_interval(Duration::MAX)
+        .start(small.clone())
+        .unwrap();
+    let mut capability = log.capability().unwrap();
+    log.flush().unwrap();
+    small.set_room(8 * 1024);
+    for number in 0..48 {
+        capability.message(&format!("{number} {}", "x".repeat(1_000)));
+    }
+    (log, capability, small)
+}
+
+#[test]
+fn a_sink_that_stalls_in_a_block_is_kept_and_goes_on_when_it_is_restored() {
+    let (log, mut capability, small) = stalled(io::ErrorKind::WouldBlock);
+    let saved = log.sink();
+    let (second, content) = Sink::memory();
+    log.set_sink(second, Previous::Keep, Start::Header).unwrap();
+    assert_eq!(log.statistics().lost().total(), 0, "kept, not lost");
+    capability.message("elsewhere");
+    // As long as it refuses, it cannot be restored, and the other goes on.
+    let refused = log.set_sink(saved.clone(), Previous::Keep, Start::Continue);
+    assert!(
+        matches!(refused, Err(SetSinkError::Refused(e)) if e.kind() == io::ErrorKind::WouldBlock)
+    );
+    capability.message("still elsewhere");
+    small.set_room(usize::MAX / 2);
+    log.set_sink(saved, Previous::Close, Start::Continue)
+        .unwrap();
+    capability.message("back");
+    assert_eq!(log.stop().unwrap().lost().total(), 0);
+    let written = Written::read("redirect-stalled", &small.memory.content());
+    let messages = written.messages(0);
+    assert_eq!((messages.len(), messages[48]), (49, "back"));
+    let written = Written::read("redirect-meanwhile", &content.bytes());
+    assert_eq!(written.messages(0), ["elsewhere", "still elsewhere"]);
+}
+
+#[test]
+fn what_a_sink_refuses_as_it_is_closed_is_told_and_counted_as_lost() {
+    let (log, mut capability, small) = stalled(io::ErrorKind::StorageFull);
+    let (second, content) = Sink::memory();
+    let error = log
+        .set_sink(second, Previous::Close, Start::Header)
+        .unwrap_err();
+    let SetSinkError::Previous { source, lost } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+    // The log has been redirected all the same.
+    capability.message("after");
+    drop(capability);
+    let statistics = log.stop().unwrap();
+    let prefix = Written::read_prefix(&small.memory.content(), false);
+    let taken = prefix.messages(0).len() as u64;
+    assert!((1..48).contains(&taken));
+    assert_eq!(lost, 48 - taken);
+    assert_eq!(statistics.capabilities[0].lost.sink, lost);
+    let written = Written::read("redirect-after-loss", &content.bytes());
+    assert_eq!(written.messages(0), ["after"]);
+}
+
+#[test]
+fn a_full_disk_that_recovers_before_the_switch_loses_nothing() {
+    let (log, _capability, small) = stalled(io::ErrorKind::StorageFull);
+    log.flush().unwrap_err();
+    log.flush().unwrap_err();
+    small.set_room(usize::MAX / 2);
+    log.set_sink(Sink::null(), Previous::Close, Start::Header)
+        .unwrap();
+    let written = Written::read("redirect-enospc", &small.memory.content());
+    assert_eq!(written.messages(0).len(), 48);
+    assert_eq!(log.stop().unwrap().lost().total(), 0);
+}
+
+#[test]
+fn what_a_kept_sink_owes_is_offered_when_the_log_stops_and_counted_where_it_is_refused() {
+    for recovers in [true, false] {
+        let (log, capability, small) = stalled(io::ErrorKind::StorageFull);
+        log.set_sink(Sink::null(), Previous::Keep, Start::Header)
+            .unwrap();
+        if recovers {
+            small.set_room(usize::MAX / 2);
+        }
+        drop(capability);
+        let statistics = log.stop().unwrap();
+        let there = Written::read_prefix(&small.memory.content(), false);
+        let there = there.messages(0).len() as u64;
+        assert_eq!(recovers, there == 48);
+        assert_eq!(statistics.capabilities[0].lost.sink, 48 - there);
+    }
+}
+
+#[test]
+fn what_a_kept_sink_owes_when_it_is_closed_by_hand_is_counted() {
+    let (log, capability, small) = stalled(io::ErrorKind::StorageFull);
+    let saved = log.sink();
+    log.set_sink(Sink::null(), Previous::Keep, Start::Header)
+        .unwrap();
+    saved.close().unwrap_err();
+    let there = Written::read_prefix(&small.memory.content(), false);
+    let lost = 48 - there.messages(0).len() as u64;
+    assert_eq!(log.statistics().lost().sink, lost);
+    drop(capability);
+    assert_eq!(log.stop().unwrap().lost().sink, lost);
+}
+
+#[test]
+fn a_sink_that_refuses_the_header_changes_nothing() {
+    for room in [0, 1, 1_000] {
+        let (first, content) = Sink::memory();
+        let log = EventLog::builder().sink(first).unwrap();
+        let mut capability = log.capability().unwrap();
+        capability.message("one");
+        let small = Small::new(room, io::ErrorKind::StorageFull);
+        let sink = Sink::writer(small.clone());
+        let refused = log.set_sink(sink.clone(), Previous::Close, Start::Header);
+        assert!(matches!(refused, Err(SetSinkError::Refused(_))));
+        capability.message("two");
+        small.set_room(usize::MAX / 2);
+        let again = log.set_sink(sink, Previous::Close, Start::Header);
+        match room {
+            0 => again.unwrap(),
+            // It has the beginning of a header.
+            _ => assert!(matches!(again, Err(SetSinkError::Closed))),
+        }
+        capability.message("three");
+        log.stop().unwrap();
+        let written = Written::read("redirect-refused", &content.bytes());
+        let all = ["one", "two", "three"];
+        assert_eq!(written.messages(0), all[..if room == 0 { 2 } else { 3 }]);
+    }
+}
+
+#[test]
+fn a_sink_has_one_log_and_one_header() {
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let other = EventLog::builder().sink(Sink::null()).unwrap();
+    let set = |sink: &Sink, start| log.set_sink(sink.clone(), Previous::Keep, start);
+    let first = log.sink();
+    assert!(matches!(
+        set(&first, Start::Continue),
+        Err(SetSinkError::InUse)
+    ));
+    assert!(matches!(
+        set(&other.sink(), Start::Header),
+        Err(SetSinkError::InUse)
+    ));
+    set(&Sink::null(), Start::Header).unwrap();
+    assert!(matches!(
+        set(&first, Start::Header),
+        Err(SetSinkError::Begun)
+    ));
+    first.close().unwrap();
+    assert!(matches!(
+        set(&first, Start::Continue),
+        Err(SetSinkError::Closed)
+    ));
+    EventLog::builder().sink(first).unwrap_err();
+    EventLog::builder().sink(log.sink()).unwrap_err();
+    log.stop().unwrap();
+    assert!(matches!(
+        set(&Sink::null(), Start::Header),
+        Err(SetSinkError::Stopped)
+    ));
+}
+
+#[test]
+fn redirecting_within_a_sink_is_refused() {
+    let slot: Arc<Mutex<Option<EventLog>>> = Arc::default();
+    let refusals = Arc::new(AtomicU64::new(0));
+    let sink = Sink::callback({
+        let (slot, refusals) = (Arc::clone(&slot), Arc::clone(&refusals));
+        move |_| {
+            if let Some(log) = &*slot.lock().unwrap() {
+                let refused = log.set_sink(Sink::null(), Previous::Close, Start::Header);
+                assert!(matches!(refused, Err(SetSinkError::Unavailable(_))));
+                // That it has one can be asked at any time.
+                log.sink();
+                refusals.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    });
+    let log = EventLog::builder().sink(sink).unwrap();
+    *slot.lock().unwrap() = Some(log.clone());
+    log.message("hello");
+    log.flush().unwrap();
+    slot.lock().unwrap().take();
+    assert!(refusals.load(Ordering::Relaxed) > 0);
+    log.stop().unwrap();
+}
+
+#[test]
+fn every_kind_of_sink_gets_a_whole_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.eventlog");
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let pieces: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let callback = Sink::callback({
+        let pieces = Arc::clone(&pieces);
+        move |piece| {
+            pieces.lock().unwrap().extend_from_slice(piece);
+            Ok(())
+        }
+    });
+    let sinks = [
+        Sink::file(&path).unwrap(),
+        Sink::tcp(tcp.local_addr().unwrap()).unwrap(),
+        callback,
+    ];
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    for sink in sinks {
+        log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+        log.capability().unwrap().message("hello");
+    }
+    log.stop().unwrap();
+    let mut received = Vec::new();
+    io::copy(&mut tcp.accept().unwrap().0, &mut received).unwrap();
+    let pieces = pieces.lock().unwrap();
+    let logs = [std::fs::read(path).unwrap(), received, pieces.clone()];
+    for (index, log) in logs.iter().enumerate() {
+        let written = Written::read(&format!("redirect-kind-{index}"), log);
+        let hello = written.events.iter().filter(|event| event.text == "hello");
+        assert_eq!(hello.count(), 1);
+    }
+}
+
+#[test]
+fn many_redirect_at_once_and_nothing_is_lost() {
+    const EACH: usize = 50;
+    let (first, content) = Sink::memory();
+    let log = EventLog::builder().sink(first).unwrap();
+    let mut capability = log.capability().unwrap();
+    let contents: Mutex<Vec<MemoryContent>> = Mutex::new(vec![content]);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    let (sink, content) = Sink::memory();
+                    contents.lock().unwrap().push(content);
+                    log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+                }
+            });
+        }
+        for number in 0..10_000 {
+            emit_surely(&mut capability, &number.to_string());
+        }
+    });
+    drop(capability);
+    log.stop().unwrap();
+    let mut found = Vec::new();
+    for content in contents.into_inner().unwrap() {
+        let written = Written::read_prefix(&content.bytes(), true);
+        found.extend(numbers(&written, 0));
+    }
+    found.sort_unstable();
+    assert_eq!(found, (0..10_000).collect::<Vec<_>>());
+}
