@@ -145,11 +145,7 @@ fn a_header_over_the_limit_is_refused_before_it_is_read() {
     let kind = DecodeErrorKind::Header(HeaderError::TooLong { bytes, limit });
     assert_eq!(broken(&log), (0, 20, kind));
 
-    let long = |len| EventType {
-        id: 1,
-        size: EventSize::Fixed(4),
-        description: "x".repeat(len).into(),
-    };
+    let long = |len| EventType::new(1, EventSize::Fixed(4), "x".repeat(len));
     let most = MAX_HEADER_LEN - 40;
     let longest = Header::new([long(most)]).unwrap();
     assert_eq!(longest.encoded_len(), MAX_HEADER_LEN);
@@ -392,11 +388,11 @@ fn a_number_without_a_meaning_is_told() {
 }
 
 fn declaring(types: &[(u16, u16)]) -> Header {
-    Header::new(types.iter().map(|(id, size)| EventType {
-        id: *id,
-        size: EventSize::from_field(*size),
-        description: "".into(),
-    }))
+    Header::new(
+        types
+            .iter()
+            .map(|(id, size)| EventType::new(*id, EventSize::from_field(*size), "")),
+    )
     .unwrap()
 }
 

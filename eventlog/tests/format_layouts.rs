@@ -7,11 +7,11 @@ use ghc_eventlog::format::{
 
 /// The event in a payload, in a log that declares these types besides.
 fn read(types: &[(u16, u16)], id: u16, payload: &[u8], check: impl Fn(Decoded<'_>)) {
-    let header = Header::new(types.iter().map(|(id, size)| EventType {
-        id: *id,
-        size: EventSize::from_field(*size),
-        description: "".into(),
-    }))
+    let header = Header::new(
+        types
+            .iter()
+            .map(|(id, size)| EventType::new(*id, EventSize::from_field(*size), "")),
+    )
     .unwrap();
     let mut bytes = id.to_be_bytes().to_vec();
     bytes.extend(1u64.to_be_bytes());
@@ -287,11 +287,7 @@ fn retired_reserved_and_unknown_types_are_given_as_bytes() {
 #[test]
 fn a_marker_longer_than_today_s_starts_a_block_all_the_same() {
     use ghc_eventlog::format::{BlockMarker, Decoder, END_MARKER, Record};
-    let types = [(18, 16), (9, 0)].map(|(id, size)| EventType {
-        id,
-        size: EventSize::Fixed(size),
-        description: "".into(),
-    });
+    let types = [(18, 16), (9, 0)].map(|(id, size)| EventType::new(id, EventSize::Fixed(size), ""));
     let marker = BlockMarker {
         begin: 1,
         size: 36,

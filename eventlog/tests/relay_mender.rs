@@ -196,11 +196,7 @@ fn nothing_passes_before_a_header() {
 #[test]
 fn another_header_and_all_under_it_is_set_aside_until_the_first_one_comes_again() {
     let types = Header::standard().event_types().iter().cloned();
-    let mine = EventType {
-        id: 19,
-        size: EventSize::Fixed(1),
-        description: "User message".into(),
-    };
+    let mine = EventType::new(19, EventSize::Fixed(1), "User message");
     let other = Header::new(types.filter(|known| known.id != 19).chain([mine])).unwrap();
     let some = block(0, &[(1, MESSAGE)]);
     let mut mender = after(std::slice::from_ref(&some));
@@ -227,13 +223,13 @@ fn a_header_without_ghcs_block_markers_is_set_aside() {
     let without = Header::new(standard().filter(|known| known.id != 18)).unwrap();
     let reason = SetAsideReason::BlockMarkers { size: None };
     assert_eq!(refused(&mut Mender::new(), &without.encode()), (0, reason));
-    let longer = Header::new(standard().map(|known| EventType {
-        size: if known.id == 18 {
+    let longer = Header::new(standard().map(|known| {
+        let size = if known.id == 18 {
             EventSize::Fixed(20)
         } else {
             known.size
-        },
-        ..known
+        };
+        EventType::new(known.id, size, known.description)
     }));
     let size = Some(EventSize::Fixed(20));
     let reason = SetAsideReason::BlockMarkers { size };

@@ -4,7 +4,7 @@
 #![no_main]
 
 use ghc_eventlog::format::{
-    BlockMarker, DecodeError, Decoded, Decoder, Event, Header, MAX_PAYLOAD, Record, events,
+    BlockMarker, DecodeError, Decoded, Decoder, Event, Header, MAX_PAYLOAD, Record, UserEvent, Value, events,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -32,8 +32,10 @@ fn read(
                     seen.push(Seen::Block(offset, marker));
                 }
                 Ok(Some(Record::Event(raw))) => {
-                    if let Ok(Decoded::Known(event)) = raw.decode() {
-                        check_round_trip(raw.time, event);
+                    match raw.decode() {
+                        Ok(Decoded::Known(event)) => check_round_trip(raw.time, event),
+                        Ok(Decoded::User(event)) => check_user_round_trip(raw.time, event),
+                        Ok(Decoded::Other { .. }) | Err(_) => {}
                     }
                     seen.push(Seen::Event(raw.offset, raw.bytes().to_vec()));
                 }
@@ -57,6 +59,19 @@ fn check_round_trip(time: u64, event: Event<'_>) {
     assert!(again.payload.len() <= MAX_PAYLOAD);
     // A layout of today may be longer than the one that was read: then text was cut.
     assert_eq!(again.decode(), Ok(Decoded::Known(event.fitted())));
+}
+
+fn check_user_round_trip(time: u64, event: UserEvent<'_>) {
+    let header = Header::new([event.event_type().event_type()]).unwrap();
+    assert_eq!(header.user_type(event.id()), Some(event.event_type()));
+    let mut bytes = Vec::new();
+    let len = event.encode_to_vec(time, &mut bytes);
+    assert_eq!((len, len), (event.encoded_len(), bytes.len()));
+    let again = events(&bytes, &header).next().unwrap().unwrap();
+    assert_eq!((again.time, again.bytes()), (time, &bytes[..]));
+    assert_eq!(again.decode(), Ok(Decoded::User(event)));
+    let values: Vec<Value<'_>> = event.fields().map(|(_, value)| value).collect();
+    assert_eq!(event.event_type().event(&values), Ok(event));
 }
 
 // The first two bytes tell how to split and whether a header comes first.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ghc_eventlog::format::{
-    CapsetType, Decoded, Event, EventType, Header, HeapBreakdown, StopStatus,
+    CapsetType, Decoded, Event, EventType, Header, HeapBreakdown, StopStatus, UserEvent, Value,
 };
 
 use crate::units::{counted, size};
@@ -13,6 +13,7 @@ use crate::units::{counted, size};
 pub(crate) fn of(event: Decoded<'_>, header: &Header) -> String {
     match event {
         Decoded::Known(event) => known(&event),
+        Decoded::User(event) => user(&event),
         Decoded::Other { id, payload } => {
             let name = type_name(id, header);
             if payload.is_empty() {
@@ -22,6 +23,28 @@ pub(crate) fn of(event: Decoded<'_>, header: &Header) -> String {
             }
         }
     }
+}
+
+/// An event of the program's own: its name, then each field's name and value.
+fn user(event: &UserEvent<'_>) -> String {
+    let mut text = escaped(event.name());
+    for (at, (field, value)) in event.fields().enumerate() {
+        text.push_str(if at == 0 { ": " } else { ", " });
+        text.push_str(field.name());
+        text.push(' ');
+        text.push_str(&match value {
+            Value::U8(number) => number.to_string(),
+            Value::U16(number) => number.to_string(),
+            Value::U32(number) => number.to_string(),
+            Value::U64(number) => number.to_string(),
+            Value::I64(number) => number.to_string(),
+            Value::F64(number) => number.to_string(),
+            Value::Str(text) => format!("\"{}\"", escaped(text)),
+            Value::Bytes(bytes) => hex(bytes),
+            other => format!("{other:?}"),
+        });
+    }
+    text
 }
 
 /// What the header calls a type.

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use ghc_eventlog::format::{END_MARKER, Event, FieldType, Header, LossCause, UserEventType, Value};
 use support::{LOGS, command, expected, log, run};
 
 fn show(args: &[&str], name: &str) -> Vec<String> {
@@ -115,6 +116,47 @@ fn an_event_that_cannot_be_read_is_shown_as_such() {
     let text = "[58] User marker: unreadable: text is not utf-8 at byte 0 of the payload";
     assert!(line.ends_with(text), "{line}");
     assert_eq!(ran.out.lines().count(), 106);
+}
+
+#[test]
+fn what_is_not_ghc_s_is_told_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("own.eventlog");
+    let request = UserEventType::builder(4, "request")
+        .field("bytes", FieldType::U64)
+        .field("path", FieldType::Str)
+        .field("key", FieldType::Bytes)
+        .field("load", FieldType::F64)
+        .field("balance", FieldType::I64);
+    let request = request.build().unwrap();
+    let tick = UserEventType::builder(5, "tick").build().unwrap();
+    let header = Header::standard().declaring([&request, &tick]).unwrap();
+    let values = [
+        Value::U64(512),
+        Value::Str("/a\nb"),
+        Value::Bytes(&[1, 255]),
+        Value::F64(0.5),
+        Value::I64(-3),
+    ];
+    let mut bytes = header.encode();
+    request.event(&values).unwrap().encode_to_vec(1, &mut bytes);
+    tick.event(&[]).unwrap().encode_to_vec(2, &mut bytes);
+    let cause = LossCause::Overwritten;
+    let (events, bytes_lost) = (1_000, 2_048);
+    Event::EventsLost {
+        cause,
+        events,
+        bytes: bytes_lost,
+    }
+    .encode_to_vec(3, &mut bytes);
+    bytes.extend(END_MARKER);
+    fs::write(&path, &bytes).unwrap();
+    let ran = run(["show", path.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let texts: Vec<&str> = ran.out.lines().map(|line| &line[25..]).collect();
+    let request = r#"request: bytes 512, path "/a\nb", key 01ff (2 bytes), load 0.5, balance -3"#;
+    let lost = "lost here: 1,000 events, 2.0 KiB (overwritten)";
+    assert_eq!(texts, [request, "tick", lost]);
 }
 
 #[test]

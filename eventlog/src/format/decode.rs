@@ -8,7 +8,6 @@ use super::header::{
     DATA_BEGIN, HEADER_BEGIN, HEADER_END, Header, TYPE_BEGIN, TYPE_END, TYPES_BEGIN, TYPES_END,
     check_len, check_type,
 };
-use super::layout::Dialect;
 use super::raw::RawEvent;
 
 /// A part of a log.
@@ -79,9 +78,10 @@ pub enum Record<'a> {
 pub struct Decoder {
     stage: Stage,
     header: Header,
+    /// The type whose extra information comes next.
+    declared: Option<EventType>,
     /// Whether `header` is whole.
     header_read: bool,
-    dialect: Dialect,
     place: Place,
     /// The start of a record that does not lie whole in a piece.
     carry: Vec<u8>,
@@ -104,7 +104,7 @@ enum Stage {
         size: EventSize,
         len: usize,
     },
-    /// Before so many bytes of which nothing is known, and `ete\0`.
+    /// Before so many bytes of extra information, and `ete\0`.
     Extra {
         len: usize,
     },
@@ -151,7 +151,6 @@ impl Decoder {
     #[must_use]
     pub fn after_header(header: Header) -> Self {
         let mut decoder = Self::at(Stage::Data, header);
-        decoder.dialect = Dialect::of(&decoder.header);
         decoder.header_read = true;
         decoder.plain = true;
         decoder
@@ -161,8 +160,8 @@ impl Decoder {
         Self {
             stage,
             header,
+            declared: None,
             header_read: false,
-            dialect: Dialect::Current,
             place: Place {
                 offset: 0,
                 block_end: 0,
@@ -207,7 +206,7 @@ impl Decoder {
                 Ok(Frame::Event { head, len }) => {
                     let (event, rest) = input.split_at(len);
                     *input = rest;
-                    let event = self.place.pass_event(event, head, self.dialect);
+                    let event = self.place.pass_event(event, head, &self.header);
                     return Ok(Some(Record::Event(event)));
                 }
                 Ok(Frame::Need(_)) if input.is_empty() => return Ok(None),
@@ -227,7 +226,7 @@ impl Decoder {
             }
             Step::Event { head } => {
                 let head = usize::from(head);
-                let event = self.place.pass_event(&self.carry, head, self.dialect);
+                let event = self.place.pass_event(&self.carry, head, &self.header);
                 Ok(Some(Record::Event(event)))
             }
             Step::End => Ok(Some(Record::End)),
@@ -340,23 +339,22 @@ impl Decoder {
             }
             Stage::Description { id, size, len } => {
                 let description = String::from_utf8_lossy(&self.carry[..len]).into_owned();
-                self.header.declare(EventType {
-                    id,
-                    size,
-                    description: description.into(),
-                })?;
+                self.declared = Some(EventType::new(id, size, description));
                 Stage::Extra {
                     len: u32::from_be_bytes(self.array(len)) as usize,
                 }
             }
             Stage::Extra { len } => {
                 self.expect_tag(len, TYPE_END)?;
+                if let Some(mut declared) = self.declared.take() {
+                    declared.extra = self.carry[..len].to_vec().into();
+                    self.header.declare(declared)?;
+                }
                 Stage::Types
             }
             _ => {
                 self.expect_tag(0, HEADER_END)?;
                 self.expect_tag(4, DATA_BEGIN)?;
-                self.dialect = Dialect::of(&self.header);
                 self.header_read = true;
                 // A header may have made it larger than events ever will.
                 self.carry = Vec::new();

@@ -167,6 +167,11 @@ pub enum HeaderError {
         /// Bytes of their fields.
         least: u16,
     },
+    /// Two event types have one id.
+    DeclaredTwice {
+        /// The id.
+        id: u16,
+    },
     /// The header is longer than [`MAX_HEADER_LEN`](super::MAX_HEADER_LEN).
     TooLong {
         /// What it takes at least.
@@ -185,6 +190,9 @@ impl fmt::Display for HeaderError {
                     f,
                     "block markers are declared as {size}, the least is {least} bytes"
                 )
+            }
+            Self::DeclaredTwice { id } => {
+                write!(f, "event type {id} is declared already, as another one")
             }
             Self::TooLong { bytes, limit } => {
                 write!(f, "header of {bytes} bytes or more, the limit is {limit}")

@@ -1,6 +1,7 @@
 //! Every event type of the format: one table gives the enum, its encoding and its decoding.
 
 use core::mem::MaybeUninit;
+use std::borrow::Cow;
 
 use super::error::EventErrorKind;
 use super::event_type::{EventSize, EventType};
@@ -163,6 +164,7 @@ macro_rules! events {
                     id: $id,
                     size: size!($kind (0 $($(+ <$ty as Wire<'_>>::MIN)*)?)),
                     description: $description.into(),
+                    extra: Cow::Borrowed(&[]),
                 },
             )*]
         }
@@ -750,6 +752,6 @@ impl Event<'_> {
 
 #[cold]
 #[track_caller]
-fn no_room(len: usize, room: usize) -> ! {
+pub(super) fn no_room(len: usize, room: usize) -> ! {
     panic!("an event of {len} bytes does not fit into {room}");
 }

@@ -54,10 +54,12 @@ impl EventSize {
 /// ```
 /// use ghc_eventlog::format::{EventSize, EventType};
 ///
-/// let mine = EventType { id: 1000, size: EventSize::Fixed(8), description: "Mine".into() };
+/// let mine = EventType::new(1000, EventSize::Fixed(8), "Mine");
 /// assert_eq!(mine.description, "Mine");
+/// assert!(mine.extra.is_empty());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct EventType {
     /// Its number.
     pub id: u16,
@@ -65,6 +67,26 @@ pub struct EventType {
     pub size: EventSize,
     /// What it is, for people.
     pub description: Cow<'static, str>,
+    /// Extra information, for programs. GHC gives none and its readers skip it; here it tells the
+    /// fields of a program's own events, see [`UserEventType`](super::UserEventType).
+    pub extra: Cow<'static, [u8]>,
+}
+
+impl EventType {
+    /// A type without extra information.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{EventSize, EventType};
+    /// assert_eq!(EventType::new(1000, EventSize::Variable, "Mine").id, 1000);
+    /// ```
+    pub fn new(id: u16, size: EventSize, description: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            id,
+            size,
+            description: description.into(),
+            extra: Cow::Borrowed(&[]),
+        }
+    }
 }
 
 impl fmt::Display for EventSize {

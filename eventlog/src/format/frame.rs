@@ -4,7 +4,6 @@ use super::block::{BLOCK_MARKER, BlockMarker, END_MARKER};
 use super::error::DecodeErrorKind;
 use super::event::{FIXED_HEAD, VARIABLE_HEAD};
 use super::header::{EventLength, Header};
-use super::layout::Dialect;
 use super::raw::RawEvent;
 use super::value::CapNo;
 
@@ -120,7 +119,7 @@ impl Place {
         &mut self,
         bytes: &'a [u8],
         head: usize,
-        dialect: Dialect,
+        header: &'a Header,
     ) -> RawEvent<'a> {
         let cap = if self.block().is_some() {
             self.cap
@@ -138,7 +137,7 @@ impl Place {
             time: u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
             payload: &bytes[head..],
             bytes,
-            dialect,
+            header,
         }
     }
 

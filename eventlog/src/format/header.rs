@@ -6,6 +6,8 @@ use super::block::{BLOCK_MARKER, BlockMarker};
 use super::error::HeaderError;
 use super::event::{self, FIXED_HEAD};
 use super::event_type::{EventSize, EventType};
+use super::layout::Dialect;
+use super::user_type::UserEventType;
 
 pub(super) const HEADER_BEGIN: [u8; 4] = *b"hdrb";
 pub(super) const TYPES_BEGIN: [u8; 4] = *b"hetb";
@@ -18,7 +20,7 @@ pub(super) const DATA_BEGIN: [u8; 4] = *b"datb";
 /// The most bytes that a header may take, 1 MiB. GHC's take about 3 KiB.
 pub const MAX_HEADER_LEN: usize = 1 << 20;
 
-/// Bytes of an event type in a header besides its description.
+/// Bytes of an event type in a header besides its texts.
 const TYPE_FRAME: usize = 20;
 /// Bytes of a header besides its event types.
 const HEADER_FRAME: usize = 20;
@@ -39,6 +41,9 @@ pub struct Header {
     encoded_len: usize,
     /// Indexed by id, so that a walk over events finds the size by one load.
     lengths: Vec<EventLength>,
+    /// The types that programs have declared, by id.
+    user_types: Vec<UserEventType>,
+    dialect: Dialect,
 }
 
 /// Bytes of a whole event of some type: its head and payload if that is fixed, or a mark.
@@ -58,16 +63,11 @@ impl Header {
     pub fn standard() -> &'static Self {
         static STANDARD: LazyLock<Header> = LazyLock::new(|| {
             let mut types = event::types();
-            let declared = |id, size, description| EventType {
-                id,
-                size,
-                description,
-            };
             types.extend([
-                declared(BLOCK_MARKER, EventSize::Fixed(14), "Block marker".into()),
-                declared(42, EventSize::Variable, "Intern string".into()),
+                EventType::new(BLOCK_MARKER, EventSize::Fixed(14), "Block marker"),
+                EventType::new(42, EventSize::Variable, "Intern string"),
                 // Old readers take its presence for the present meaning of stop statuses.
-                declared(59, EventSize::Fixed(0), "Empty event for bug #9003".into()),
+                EventType::new(59, EventSize::Fixed(0), "Empty event for bug #9003"),
             ]);
             types.sort_by_key(|declared| declared.id);
             Header::new(types).expect("the standard header is a legal one")
@@ -83,7 +83,7 @@ impl Header {
     /// ```
     /// use ghc_eventlog::format::{EventSize, EventType, Header, HeaderError};
     ///
-    /// let mine = EventType { id: 0xffff, size: EventSize::Fixed(8), description: "Mine".into() };
+    /// let mine = EventType::new(0xffff, EventSize::Fixed(8), "Mine");
     /// assert_eq!(Header::new([mine]), Err(HeaderError::EndMarkerId));
     /// ```
     pub fn new(types: impl IntoIterator<Item = EventType>) -> Result<Self, HeaderError> {
@@ -99,12 +99,50 @@ impl Header {
             types: Vec::new(),
             encoded_len: HEADER_FRAME,
             lengths: Vec::new(),
+            user_types: Vec::new(),
+            dialect: Dialect::Current,
         }
+    }
+
+    /// This header, and these event types of a program's own after what it declares. Declaring the
+    /// same type twice is declaring it once.
+    ///
+    /// # Errors
+    /// [`HeaderError::DeclaredTwice`] if another type has the id of one of them,
+    /// [`HeaderError::TooLong`] if there are too many.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{Header, HeaderError, UserEventType};
+    ///
+    /// let tick = UserEventType::builder(0, "tick").build()?;
+    /// let header = Header::standard().declaring([&tick])?;
+    /// assert_eq!(header.user_type(1088), Some(&tick));
+    ///
+    /// let tock = UserEventType::builder(0, "tock").build()?;
+    /// let error = header.declaring([&tock]).unwrap_err();
+    /// assert_eq!(error, HeaderError::DeclaredTwice { id: 1088 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn declaring<'t>(
+        &self,
+        types: impl IntoIterator<Item = &'t UserEventType>,
+    ) -> Result<Self, HeaderError> {
+        let mut header = self.clone();
+        for ty in types {
+            let id = ty.id();
+            if header.size(id).is_none() {
+                header.declare(ty.event_type())?;
+            } else if header.user_type(id) != Some(ty) {
+                return Err(HeaderError::DeclaredTwice { id });
+            }
+        }
+        Ok(header)
     }
 
     pub(super) fn declare(&mut self, declared: EventType) -> Result<(), HeaderError> {
         check_type(declared.id, declared.size)?;
-        let encoded_len = self.encoded_len + TYPE_FRAME + declared.description.len();
+        let texts = declared.description.len() + declared.extra.len();
+        let encoded_len = self.encoded_len + TYPE_FRAME + texts;
         check_len(encoded_len as u64)?;
         let index = usize::from(declared.id);
         if self.lengths.len() <= index {
@@ -115,7 +153,17 @@ impl Header {
             EventSize::Variable => EventLength::VARIABLE,
         };
         self.encoded_len = encoded_len;
+        let place = self
+            .user_types
+            .binary_search_by_key(&declared.id, UserEventType::id);
+        match (UserEventType::declared(&declared), place) {
+            (Some(ty), Ok(at)) => self.user_types[at] = ty,
+            (Some(ty), Err(at)) => self.user_types.insert(at, ty),
+            (None, Ok(at)) => drop(self.user_types.remove(at)),
+            (None, Err(_)) => {}
+        }
         self.types.push(declared);
+        self.dialect = Dialect::of(self);
         Ok(())
     }
 
@@ -133,6 +181,22 @@ impl Header {
             EventLength::VARIABLE => Some(EventSize::Variable),
             EventLength(len) => Some(EventSize::Fixed((len - FIXED_HEAD as u32) as u16)),
         }
+    }
+
+    /// The type of a program's own that is declared with that id, and whose fields the header tells.
+    ///
+    /// ```
+    /// assert!(ghc_eventlog::format::Header::standard().user_type(19).is_none());
+    /// ```
+    #[must_use]
+    pub fn user_type(&self, id: u16) -> Option<&UserEventType> {
+        let found = self.user_types.binary_search_by_key(&id, UserEventType::id);
+        found.ok().map(|at| &self.user_types[at])
+    }
+
+    #[inline(always)]
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     #[inline(always)]
@@ -161,7 +225,8 @@ impl Header {
             out.extend(declared.size.field().to_be_bytes());
             out.extend((declared.description.len() as u32).to_be_bytes());
             out.extend(declared.description.as_bytes());
-            out.extend(0u32.to_be_bytes());
+            out.extend((declared.extra.len() as u32).to_be_bytes());
+            out.extend(declared.extra.as_ref());
             out.extend(TYPE_END);
         }
         out.extend(TYPES_END);

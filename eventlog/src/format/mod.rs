@@ -5,9 +5,12 @@
 //! A log is a [`Header`], then [blocks](BlockMarker) of [`Event`]s, then the [`END_MARKER`]. All
 //! times are nanoseconds since the program's start; all numbers in the log are big-endian.
 //!
-//! Writing: [`Header::encode`], [`BlockMarker::encode`], [`Event::encode`]. Reading: a [`Decoder`]
+//! Writing: [`Header::encode`], [`BlockMarker::encode`], [`Event::encode`] ([`Encode`] for any event). Reading: a [`Decoder`]
 //! for a stream that comes in any pieces, [`events`] for the body of one block in memory; both give
 //! a [`RawEvent`], whose fields are decoded on demand.
+//!
+//! A program may declare events of its own: a [`UserEventType`] gives them a name and named fields,
+//! which travel in the header, so that any reader of this library has them as [`Decoded::User`].
 //!
 //! Of events GHC writes no more, of those that are reserved for other systems and of new ones the
 //! decoder gives the payload: see [`Decoded::Other`].
@@ -15,6 +18,7 @@
 
 mod block;
 mod decode;
+mod encode;
 mod error;
 mod event;
 mod event_type;
@@ -24,13 +28,17 @@ mod layout;
 mod list;
 mod profile;
 mod raw;
+mod schema;
 mod text;
+mod user_event;
+mod user_type;
 mod value;
 mod walk;
 mod wire;
 
 pub use block::{BLOCK_MARKER, BlockMarker, END_MARKER};
 pub use decode::{Decoder, Record};
+pub use encode::Encode;
 pub use error::{DecodeError, DecodeErrorKind, EventError, EventErrorKind, HeaderError};
 pub use event::{Event, FIXED_HEAD, MAX_PAYLOAD, VARIABLE_HEAD};
 pub use event_type::{EventSize, EventType};
@@ -38,7 +46,10 @@ pub use header::{Header, MAX_HEADER_LEN};
 pub use list::{CostCentreStack, CostCentreStackIter, Strings, StringsIter};
 pub use profile::{HeapProfFilter, TickyInfo};
 pub use raw::{Decoded, RawEvent};
+pub use schema::{Field, FieldType};
 pub use text::{NulError, ZStr};
+pub use user_event::{UserEvent, UserEventError, UserFields, Value};
+pub use user_type::{LIBRARY_IDS, USER_EVENT_IDS, UserEventType, UserTypeBuilder, UserTypeError};
 pub use value::{
     CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, LossCause,
     StopStatus, TaskId, ThreadId,

@@ -1,8 +1,12 @@
 //! One framed event, whose payload is not looked at before it is asked for.
 
+use core::fmt;
+
 use super::error::{EventError, EventErrorKind};
 use super::event::Event;
+use super::header::Header;
 use super::layout::{self, Dialect, Special};
+use super::user_event::UserEvent;
 use super::value::CapNo;
 
 /// An event of a log: where it is, what type it has, and its bytes.
@@ -18,7 +22,7 @@ use super::value::CapNo;
 /// assert_eq!(raw.decode()?, Decoded::Known(Event::UserMarker { name: "here" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub struct RawEvent<'a> {
     /// Where the event starts, in bytes from the start of the log (or of what was walked over).
     pub offset: u64,
@@ -31,7 +35,8 @@ pub struct RawEvent<'a> {
     /// Its payload.
     pub payload: &'a [u8],
     pub(super) bytes: &'a [u8],
-    pub(super) dialect: Dialect,
+    /// What the log declares, so that payloads can be read by it.
+    pub(super) header: &'a Header,
 }
 
 impl<'a> RawEvent<'a> {
@@ -51,7 +56,7 @@ impl<'a> RawEvent<'a> {
     /// If the payload does not fit the type. The events after this one can be read all the same.
     #[inline]
     pub fn decode(&self) -> Result<Decoded<'a>, EventError> {
-        if self.dialect != Dialect::Current {
+        if self.header.dialect() != Dialect::Current {
             return self.decode_special();
         }
         self.decode_current()
@@ -64,8 +69,19 @@ impl<'a> RawEvent<'a> {
             self.payload,
             |event| Ok(Decoded::Known(event)),
             |kind| self.decode_older(kind),
-            || Ok(self.other()),
+            || self.decode_user(),
         )
+    }
+
+    /// An event that has no [`Event`].
+    #[inline(never)]
+    fn decode_user(&self) -> Result<Decoded<'a>, EventError> {
+        let Some(ty) = self.header.user_type(self.id) else {
+            return Ok(self.other());
+        };
+        ty.read(self.payload)
+            .map(Decoded::User)
+            .map_err(|kind| self.error(kind))
     }
 
     #[cold]
@@ -75,7 +91,7 @@ impl<'a> RawEvent<'a> {
 
     #[cold]
     fn decode_special(&self) -> Result<Decoded<'a>, EventError> {
-        match self.dialect.special(self.id, self.payload) {
+        match self.header.dialect().special(self.id, self.payload) {
             Ok(Special::AsToday) => self.decode_current(),
             Ok(Special::Event(event)) => self.result(Ok(event)),
             Err(kind) => self.result(Err(kind)),
@@ -89,11 +105,15 @@ impl<'a> RawEvent<'a> {
         match event {
             Ok(Some(event)) => Ok(Decoded::Known(event)),
             Ok(None) => Ok(self.other()),
-            Err(kind) => Err(EventError {
-                offset: self.offset,
-                id: self.id,
-                kind,
-            }),
+            Err(kind) => Err(self.error(kind)),
+        }
+    }
+
+    fn error(&self, kind: EventErrorKind) -> EventError {
+        EventError {
+            offset: self.offset,
+            id: self.id,
+            kind,
         }
     }
 
@@ -102,6 +122,27 @@ impl<'a> RawEvent<'a> {
             id: self.id,
             payload: self.payload,
         }
+    }
+}
+
+/// Events are equal if they lie at the same place and are the same bytes there.
+impl PartialEq for RawEvent<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.offset, self.cap, self.bytes) == (other.offset, other.cap, other.bytes)
+    }
+}
+
+impl Eq for RawEvent<'_> {}
+
+impl fmt::Debug for RawEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawEvent")
+            .field("offset", &self.offset)
+            .field("cap", &self.cap)
+            .field("id", &self.id)
+            .field("time", &self.time)
+            .field("payload", &self.payload)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,6 +158,8 @@ impl<'a> RawEvent<'a> {
 pub enum Decoded<'a> {
     /// An event of a type that has an [`Event`].
     Known(Event<'a>),
+    /// An event of a type that the program has declared, whose fields the header tells.
+    User(UserEvent<'a>),
     /// An event of another type: one that GHC writes no more, one that is reserved, or a new one.
     /// Also a thread's stop in a log of GHC before 7.2 that does not tell what the thread waits for.
     Other {

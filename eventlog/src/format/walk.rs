@@ -5,7 +5,6 @@ use core::iter::FusedIterator;
 use super::error::{DecodeError, DecodeErrorKind};
 use super::frame::{Frame, Place};
 use super::header::Header;
-use super::layout::Dialect;
 use super::raw::RawEvent;
 
 /// The events of a block's body: the bytes after its marker. Costs a few nanoseconds an event and
@@ -36,7 +35,6 @@ pub fn events<'a>(body: &'a [u8], header: &'a Header) -> Events<'a> {
             block_end: body.len() as u64,
             cap: None,
         },
-        dialect: Dialect::of(header),
     }
 }
 
@@ -52,7 +50,6 @@ pub struct Events<'a> {
     header: &'a Header,
     rest: &'a [u8],
     place: Place,
-    dialect: Dialect,
 }
 
 impl<'a> Iterator for Events<'a> {
@@ -63,7 +60,7 @@ impl<'a> Iterator for Events<'a> {
         if let Ok(Frame::Event { head, len }) = self.place.frame(self.header, self.rest) {
             let (event, rest) = self.rest.split_at(len);
             self.rest = rest;
-            return Some(Ok(self.place.pass_event(event, head, self.dialect)));
+            return Some(Ok(self.place.pass_event(event, head, self.header)));
         }
         self.stop().map(Err)
     }

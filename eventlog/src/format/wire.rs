@@ -54,6 +54,12 @@ impl<'o> Cursor<'o> {
     pub(super) fn new(out: &'o mut [MaybeUninit<u8>]) -> Self {
         Self { rest: out }
     }
+
+    /// Whether all of the memory has been written.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        self.rest.is_empty()
+    }
 }
 
 const MEASURED: &str = "the output was measured before it was written";

@@ -65,7 +65,7 @@ impl Written {
                     let text = match raw.decode().expect("a readable event") {
                         Decoded::Known(Event::UserMessage { text }) => text,
                         Decoded::Known(Event::UserMarker { name }) => name,
-                        Decoded::Known(_) => "",
+                        Decoded::Known(_) | Decoded::User(_) => "",
                         Decoded::Other { .. } => panic!("an event of no known type"),
                     };
                     let read = Read {
