@@ -15,6 +15,8 @@ Examples:
   eventlog check program.eventlog           is it whole and sound?
   eventlog show program.eventlog | less     what happened, in order?
   eventlog stats program.eventlog           how much of what, and where?
+  eventlog tail /run/program.sock           what happens just now?
+  eventlog record host:9000 -o my.eventlog  keep it
   eventlog replay rts.writes -o rts.eventlog
 
 Exit codes:
@@ -22,7 +24,7 @@ Exit codes:
   1  a log is bad
   2  usage error, or a file cannot be read or written";
 
-/// Checks, shows and summarises event logs in GHC's format
+/// Checks, shows, summarises, follows and records event logs in GHC's format
 ///
 /// A Haskell program writes such a log when it is run with `+RTS -l`, a Rust program by the crate
 /// ghc-eventlog. Logs of GHC 6.12 to 9.12 are read.
@@ -38,6 +40,8 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     Show(ShowArgs),
     Stats(StatsArgs),
+    Tail(TailArgs),
+    Record(RecordArgs),
     Replay(ReplayArgs),
 }
 
@@ -123,6 +127,59 @@ pub(crate) struct StatsArgs {
     /// Print JSON, one object a line for each file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Print the events of a log while it is being written
+///
+/// SOURCE is a Unix socket or a HOST:PORT at which a program serves its log, or a file that grows.
+/// Events are printed as by "show --unsorted" as soon as they come, until the log ends, N events
+/// have been printed, or Ctrl-C.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog tail /run/program.sock
+  eventlog tail localhost:9000 --count 100
+  eventlog tail program.eventlog --cap 0
+
+Exit codes:
+  0  the log has ended, N events have been printed, or Ctrl-C
+  1  the log is bad, or its source has ended before it
+  2  usage error, or the source cannot be read")]
+pub(crate) struct TailArgs {
+    /// A Unix socket, HOST:PORT, or a file; - for standard input
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// End after N events
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Show this capability's events only; "none" for events that belong to none
+    #[arg(long, value_name = "N", value_parser = parse_cap)]
+    pub(crate) cap: Option<Cap>,
+}
+
+/// Write a log that is served to a file
+///
+/// SOURCE is a Unix socket or a HOST:PORT at which a program serves its log, or a file. The log is
+/// checked while it comes, and written a block at a time, with an end marker behind it: the file is a
+/// whole log at any time, also when the connection breaks, or after Ctrl-C. Tells what it got.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog record /run/program.sock -o program.eventlog
+  eventlog record localhost:9000 -o - | ssh host 'cat > program.eventlog'
+  eventlog record cut.eventlog -o mended.eventlog
+
+Exit codes:
+  0  the log has ended, or Ctrl-C
+  1  the log is bad, or its source has ended before it
+  2  usage error, or the source cannot be read, or the file cannot be written")]
+pub(crate) struct RecordArgs {
+    /// A Unix socket, HOST:PORT, or a file; - for standard input
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Where the log goes; a file that is there is replaced; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 /// Make a log of the recorded writes of a run-time system

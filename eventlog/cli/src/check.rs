@@ -41,7 +41,8 @@ pub(crate) fn check(file: &str, out: &mut dyn Write) -> io::Result<Outcome> {
     }
 }
 
-fn describe(summary: &Summary) -> String {
+/// What is told of a sound log.
+pub(crate) fn describe(summary: &Summary) -> String {
     let caps = summary.caps.keys().flatten().count() as u64;
     let mut parts = vec![
         format!("{} events in {} blocks", summary.events, summary.blocks),

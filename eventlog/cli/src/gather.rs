@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use ghc_eventlog::format::{
-    BLOCK_MARKER, BlockMarker, CapNo, Decoded, Event, EventError, Header, RawEvent, Record,
+    BLOCK_MARKER, BlockMarker, CapNo, DecodeError, Decoded, Decoder, Event, EventError, Header,
+    RawEvent, Record,
 };
 
 use crate::input::{self, Fault};
@@ -119,6 +120,42 @@ impl Read for Counted<'_> {
         let len = self.input.read(buffer)?;
         self.bytes += len as u64;
         Ok(len)
+    }
+}
+
+/// Gathers what a log holds while it comes, a piece at a time.
+pub(crate) struct Gatherer {
+    decoder: Decoder,
+    summary: Summary,
+    gathering: Gathering,
+}
+
+impl Gatherer {
+    pub(crate) fn new() -> Self {
+        Self {
+            decoder: Decoder::new(),
+            summary: Summary::default(),
+            gathering: Gathering::default(),
+        }
+    }
+
+    /// Takes in what comes next in the log.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let start = self.summary.bytes;
+        let mut rest = bytes;
+        while let Some(record) = self.decoder.next(&mut rest)? {
+            let end = start + (bytes.len() - rest.len()) as u64;
+            self.gathering.record(&mut self.summary, record, end);
+        }
+        self.summary.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// What has been taken in, with the first event that cannot be read as its fault.
+    pub(crate) fn finish(mut self) -> Summary {
+        let unreadable = self.gathering.unreadable;
+        self.summary.fault = unreadable.map(|error| Bad::Log(error.to_string()));
+        self.summary
     }
 }
 

@@ -5,10 +5,13 @@ mod check;
 mod gather;
 mod input;
 mod outcome;
+mod record;
 mod replay;
 mod show;
 mod stats;
+mod stream;
 mod table;
+mod tail;
 mod text;
 mod units;
 
@@ -27,6 +30,8 @@ fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args, &mut out),
         Verb::Show(args) => show::run(&args, &mut out),
         Verb::Stats(args) => stats::run(&args, &mut out),
+        Verb::Tail(args) => tail::run(&args, &mut out),
+        Verb::Record(args) => record::run(&args, &mut out),
         Verb::Replay(args) => replay::run(&args, &mut out),
     };
     match done.and_then(|outcome| out.flush().map(|()| outcome)) {

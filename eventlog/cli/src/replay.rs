@@ -146,7 +146,7 @@ fn report(writes: &str, statistics: &Statistics, out: &mut dyn Write) -> io::Res
 }
 
 /// Whether both names lead to one file, by whatever way. What is not there is no file.
-fn same_file(input: &Path, output: &Path) -> io::Result<bool> {
+pub(crate) fn same_file(input: &Path, output: &Path) -> io::Result<bool> {
     let there = match fs::metadata(output) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

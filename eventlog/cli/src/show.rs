@@ -72,15 +72,21 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     }
 }
 
-struct Printer<'o> {
-    out: &'o mut dyn Write,
+/// Prints events, a line each.
+pub(crate) struct Printer<'o> {
+    pub(crate) out: &'o mut dyn Write,
     /// Lines that may still be printed.
-    left: u64,
-    unreadable: u64,
+    pub(crate) left: u64,
+    pub(crate) unreadable: u64,
 }
 
 impl Printer<'_> {
-    fn print(&mut self, cap: Option<CapNo>, raw: &RawEvent<'_>, header: &Header) -> io::Result<()> {
+    pub(crate) fn print(
+        &mut self,
+        cap: Option<CapNo>,
+        raw: &RawEvent<'_>,
+        header: &Header,
+    ) -> io::Result<()> {
         self.left -= 1;
         let cap = cap.map_or("-".to_owned(), |cap| cap.to_string());
         let time = seconds(raw.time);

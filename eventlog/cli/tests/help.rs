@@ -6,7 +6,7 @@ use support::run;
 
 #[test]
 fn every_verb_has_help_with_examples_and_exit_codes() {
-    for verb in ["check", "show", "stats", "replay"] {
+    for verb in ["check", "show", "stats", "tail", "record", "replay"] {
         let ran = run([verb, "--help"]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let example = format!("Examples:\n  eventlog {verb} ");
@@ -20,7 +20,15 @@ fn every_verb_has_help_with_examples_and_exit_codes() {
     }
     let ran = run(["--help"]);
     assert_eq!(ran.code, 0);
-    for verb in ["check", "show", "stats", "replay", "Exit codes:"] {
+    for verb in [
+        "check",
+        "show",
+        "stats",
+        "tail",
+        "record",
+        "replay",
+        "Exit codes:",
+    ] {
         assert!(ran.out.contains(verb));
     }
 }
@@ -34,6 +42,9 @@ fn wrong_usage_is_told_with_code_2() {
         vec!["show", "a", "b"],
         vec!["show", "--limit", "many", "a"],
         vec!["replay", "a"],
+        vec!["tail"],
+        vec!["tail", "--count", "-1", "a"],
+        vec!["record", "a"],
         vec!["frobnicate"],
     ] {
         let ran = run(&args);

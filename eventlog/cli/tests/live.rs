@@ -1,0 +1,356 @@
+//! `eventlog tail` and `eventlog record`: logs that are served, or grow.
+
+#![cfg(unix)]
+
+#[path = "support/server.rs"]
+mod server;
+mod support;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ghc_eventlog::format::{Decoder, Record};
+use server::Then;
+use support::{LOGS, Ran, command, log, run};
+
+/// How long a test waits for what must happen.
+const LONG: Duration = Duration::from_secs(60);
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// What `show --unsorted` prints of a log.
+fn shown(name: &str) -> String {
+    let ran = run(["show", "--unsorted", path(&log(name))]);
+    assert_eq!(ran.code, 0);
+    ran.out
+}
+
+fn spawn(args: &[&str]) -> Child {
+    command(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Sends a signal to a child of ours, as Ctrl-C does.
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    let status = Command::new("kill").args(["-s", name, &id]).status();
+    assert!(status.unwrap().success());
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < LONG, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Where each record of a log ends.
+fn ends(bytes: &[u8]) -> Vec<(usize, bool)> {
+    let mut decoder = Decoder::new();
+    let mut rest = bytes;
+    let (mut ends, mut block_end) = (Vec::new(), 0);
+    while let Some(record) = decoder.next(&mut rest).unwrap() {
+        if let Record::BlockBegin { offset, marker } = record {
+            block_end = offset as usize + marker.size as usize;
+        }
+        let end = bytes.len() - rest.len();
+        ends.push((end, end >= block_end));
+    }
+    ends
+}
+
+/// Up to where a log is whole that is cut there.
+fn whole(bytes: &[u8], cut: usize) -> usize {
+    let ends = ends(bytes);
+    let mut whole = ends.iter().filter(|(end, whole)| *whole && *end <= cut);
+    whole.next_back().unwrap().0
+}
+
+#[test]
+fn tail_prints_what_is_served_until_the_log_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in LOGS {
+        let bytes = fs::read(log(name)).unwrap();
+        let socket = dir.path().join(format!("{name}.sock"));
+        // The connection stays open: it is the end marker that ends it.
+        let server = server::unix(&socket, bytes, Then::Keep);
+        let ran = run(["tail", path(&socket)]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
+        assert!(ran.out == shown(name), "{name}");
+        server.join().unwrap();
+    }
+    let bytes = fs::read(log("user-only")).unwrap();
+    let (address, server) = server::tcp(bytes, Then::Close);
+    let ran = run(["tail", &address]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.out == shown("user-only"));
+    server.join().unwrap();
+}
+
+#[test]
+fn tail_ends_after_so_many_events() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(log("threads-N2")).unwrap();
+    let all = shown("threads-N2");
+    let of_none: Vec<&str> = all.lines().filter(|line| line.contains("cap - ")).collect();
+    let wanted = [
+        (vec!["--count", "7"], all.lines().take(7).collect()),
+        (vec!["--count", "0"], vec![]),
+        (vec!["--cap", "none", "--count", "3"], of_none[..3].to_vec()),
+        (vec!["--cap", "none"], of_none),
+    ];
+    for (at, (args, lines)) in wanted.into_iter().enumerate() {
+        let socket = dir.path().join(format!("{at}.sock"));
+        let server = server::unix(&socket, bytes.clone(), Then::Keep);
+        let ran = run(["tail"].into_iter().chain(args).chain([path(&socket)]));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        assert_eq!(ran.out.lines().collect::<Vec<_>>(), lines);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn tail_follows_a_file_that_grows() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("growing.eventlog");
+    let bytes = fs::read(log("user-only")).unwrap();
+    let ends = ends(&bytes);
+    // Up to the tenth event, and a part of the next one.
+    let first = ends[12].0 + 5;
+    fs::write(&file, &bytes[..first]).unwrap();
+    let mut child = spawn(&["tail", path(&file)]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let shown = shown("user-only");
+    let mut wanted = shown.lines();
+    // What is there is printed while the log goes on.
+    for _ in 0..10 {
+        assert_eq!(lines.next().unwrap().unwrap(), wanted.next().unwrap());
+    }
+    let mut growing = OpenOptions::new().append(true).open(&file).unwrap();
+    growing.write_all(&bytes[first..]).unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(rest, wanted.collect::<Vec<_>>());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn tail_ends_well_when_it_is_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(log("user-only")).unwrap();
+    let socket = dir.path().join("sock");
+    let cut = bytes.len() - 2;
+    let server = server::unix(&socket, bytes[..cut].to_vec(), Then::Keep);
+    let mut child = spawn(&["tail", path(&socket)]);
+    let out = child.stdout.take().unwrap();
+    let mut lines = BufReader::new(out).lines();
+    let shown = shown("user-only");
+    for wanted in shown.lines() {
+        assert_eq!(lines.next().unwrap().unwrap(), wanted);
+    }
+    signal(&child, "INT");
+    assert!(lines.next().is_none());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    server.join().unwrap();
+}
+
+#[test]
+fn a_connection_that_breaks_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(log("user-only")).unwrap();
+    let cut = bytes.len() - 10;
+    let (end, _) = ends(&bytes)
+        .into_iter()
+        .rfind(|(end, _)| *end <= cut)
+        .unwrap();
+    let partial = cut - end;
+    let (address, server) = server::tcp(bytes[..cut].to_vec(), Then::Close);
+    let ran = run(["tail", &address]);
+    server.join().unwrap();
+    let fault = format!(
+        "eventlog: {address}: closed before the end: byte {end}: the log ends {partial} bytes into \
+         an unfinished record\n"
+    );
+    assert_eq!((ran.code, ran.err), (1, fault));
+    assert!(shown("user-only").starts_with(&ran.out));
+
+    let file = dir.path().join("got.eventlog");
+    let (address, server) = server::tcp(bytes[..cut].to_vec(), Then::Close);
+    let ran = run(["record", &address, "-o", path(&file)]);
+    server.join().unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("closed before the end: "), "{}", ran.err);
+    let whole = whole(&bytes, cut);
+    let left = cut - whole;
+    let told = format!("  the source has ended; left out: {left} bytes of no whole block\n");
+    assert!(ran.out.ends_with(&told), "{}", ran.out);
+    assert_eq!(
+        fs::read(&file).unwrap(),
+        [&bytes[..whole], &[0xff; 2]].concat()
+    );
+    assert_eq!(run(["check", path(&file)]).code, 0);
+}
+
+#[test]
+fn record_writes_what_it_gets() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in LOGS {
+        let bytes = fs::read(log(name)).unwrap();
+        let socket = dir.path().join(format!("{name}.sock"));
+        let file = dir.path().join(format!("{name}.eventlog"));
+        let server = server::unix(&socket, bytes.clone(), Then::Keep);
+        let ran = run(["record", path(&socket), "-o", path(&file)]);
+        server.join().unwrap();
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
+        assert!(fs::read(&file).unwrap() == bytes, "{name}");
+        let checked = run(["check", path(&file)]).out;
+        let told = ran.out.strip_suffix("  the log has ended\n").unwrap();
+        assert_eq!(told.replace(": ", ": ok, "), checked);
+    }
+}
+
+#[test]
+fn record_leaves_a_whole_log_when_it_is_interrupted_or_killed() {
+    let bytes = fs::read(log("multiblock")).unwrap();
+    // Two blocks, and a part of the third one.
+    let cut = whole(&bytes, 150_000) + 1_000;
+    let want = [&bytes[..whole(&bytes, cut)], &[0xff; 2]].concat();
+    for name in ["INT", "TERM", "KILL"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (socket, file) = (dir.path().join("sock"), dir.path().join("log"));
+        let server = server::unix(&socket, bytes[..cut].to_vec(), Then::Keep);
+        let child = spawn(&["record", path(&socket), "-o", path(&file)]);
+        wait_until("the blocks are in the file", || {
+            fs::read(&file).is_ok_and(|got| got == want)
+        });
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        server.join().unwrap();
+        assert!(fs::read(&file).unwrap() == want, "{name}");
+        assert_eq!(run(["check", path(&file)]).code, 0);
+        if name != "KILL" {
+            let ran = Ran::from(output);
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
+            assert!(ran.out.contains("  interrupted"), "{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn record_to_standard_output_ends_the_log_too() {
+    let bytes = fs::read(log("user-only")).unwrap();
+    let (address, server) = server::tcp(bytes[..bytes.len() - 2].to_vec(), Then::Close);
+    let output = command(["record", &address, "-o", "-"]).output().unwrap();
+    server.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout == bytes);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("-: 109 events in 3 blocks"), "{told}");
+}
+
+#[test]
+fn what_is_no_log_costs_no_file_that_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("precious");
+    fs::write(&file, "keep me").unwrap();
+    for (bytes, reason) in [
+        (
+            &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+            "byte 0: expected the tag \"hdrb\"",
+        ),
+        (b"hdrb", "closed before the end: "),
+        (b"", "closed before the end: "),
+    ] {
+        for verb in ["record", "tail"] {
+            let (address, server) = server::tcp(bytes.to_vec(), Then::Close);
+            let args = [verb, &address, "-o", path(&file)];
+            let ran = run(&args[..if verb == "record" { 4 } else { 2 }]);
+            server.join().unwrap();
+            assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{verb}");
+            assert!(ran.err.contains(reason), "{}", ran.err);
+        }
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"keep me");
+    // Nor does one that goes wrong further on cost what was good of it.
+    let mut bytes = fs::read(log("user-only")).unwrap();
+    let whole = whole(&bytes, bytes.len() - 2);
+    bytes.splice(whole.., [0x00, 0x05]);
+    let (address, server) = server::tcp(bytes.clone(), Then::Close);
+    let ran = run(["record", &address, "-o", path(&file)]);
+    server.join().unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("event type 5 is not declared"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(
+        fs::read(&file).unwrap(),
+        [&bytes[..whole], &[0xff; 2]].concat()
+    );
+}
+
+#[test]
+fn what_cannot_be_opened_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("out");
+    let dead = dir.path().join("dead.sock");
+    drop(UnixListener::bind(&dead).unwrap());
+    for (source, reason) in [
+        ("/nonexistent/sock", "No such file or directory"),
+        (path(&dead), "Connection refused"),
+        // Where nothing has been served for decades.
+        ("127.0.0.1:1", "Connection refused"),
+    ] {
+        for args in [
+            vec!["tail", source],
+            vec!["record", source, "-o", path(&file)],
+        ] {
+            let ran = run(args);
+            assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+            let start = format!("eventlog: {source}: {reason}");
+            assert!(ran.err.starts_with(&start), "{}", ran.err);
+        }
+    }
+    assert!(!file.exists());
+    let (address, server) = server::tcp(fs::read(log("user-only")).unwrap(), Then::Close);
+    let ran = run(["record", &address, "-o", "/nonexistent/log"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.starts_with("eventlog: /nonexistent/log: "),
+        "{}",
+        ran.err
+    );
+    server.join().unwrap();
+}
+
+#[test]
+fn record_does_not_write_over_what_it_reads_and_mends_a_cut_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cut, mended) = (dir.path().join("cut"), dir.path().join("mended"));
+    let bytes = fs::read(log("threads-N2")).unwrap();
+    let at = bytes.len() - 300;
+    File::create(&cut).unwrap().write_all(&bytes[..at]).unwrap();
+    let ran = run(["record", path(&cut), "-o", path(&cut)]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err
+            .ends_with(": the log would overwrite what it is recorded from\n")
+    );
+    assert!(fs::read(&cut).unwrap() == bytes[..at]);
+    assert_eq!(run(["record", path(&cut), "-o", path(&mended)]).code, 1);
+    let want = [&bytes[..whole(&bytes, at)], &[0xff; 2]].concat();
+    assert!(fs::read(&mended).unwrap() == want);
+    assert_eq!(run(["check", path(&mended)]).code, 0);
+}
