@@ -62,6 +62,9 @@
 //! their time stamps never decrease. Blocks of different capabilities alternate; readers sort by
 //! time.
 //!
+//! **Without ceremony.** [`trace`] has macros that write to one log for the whole process, and sees to
+//! each thread's capability by itself.
+//!
 //! # Reading
 //!
 //! [`format::Decoder`] reads logs of GHC 6.12 to 9.12 and of this crate, in pieces of any size:
@@ -102,6 +105,7 @@ mod shared_buffer;
 mod signals;
 mod sink;
 mod statistics;
+pub mod trace;
 
 pub use capability::Capability;
 pub use clock::Clock;
