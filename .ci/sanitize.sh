@@ -92,7 +92,8 @@ address() {
 
 # With a --target, flags stay away from build scripts and macros, which run on the compiler's side.
 tests() {
-    cargo +nightly test --target "$host" -p chunkring -p ghc-eventlog --features chunkring/async --lib --tests
+    cargo +nightly test --target "$host" -p chunkring -p ghc-eventlog --features chunkring/async,ghc-eventlog/tracing \
+        --lib --tests
 }
 
 [ $# -gt 0 ] || set -- thread address

@@ -11,4 +11,7 @@ step "cargo test --workspace" \
     env ELV="$TARGET/elv/elv" ELV_REQUIRED=1 ELV_LOGS="$TARGET/elv-logs" cargo test --workspace
 step "chunkring with every feature" cargo test -p chunkring --all-features --tests
 step "examples of chunkring with every feature" cargo test -p chunkring --all-features --doc
+step "the layer for tracing" \
+    env ELV_LOGS="$TARGET/elv-logs" cargo test -p ghc-eventlog --features tracing --test trace_layer --example tracing_layer
+step "examples of the layer" cargo test -p ghc-eventlog --features tracing --doc trace::layer
 step "logs of the tests" bash .ci/logs.sh "$TARGET/elv-logs"

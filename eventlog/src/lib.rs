@@ -63,7 +63,7 @@
 //! time.
 //!
 //! **Without ceremony.** [`trace`] has macros that write to one log for the whole process, and sees to
-//! each thread's capability by itself.
+//! each thread's capability by itself; with the feature `tracing` also a layer for `tracing-subscriber`.
 //!
 //! # Reading
 //!

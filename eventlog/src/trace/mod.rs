@@ -28,7 +28,7 @@
 //! | you have | use |
 //! |---|---|
 //! | a program, or a library with an event log in mind | this module |
-//! | a program that is instrumented with `tracing` | the layer (feature `tracing`), and no change |
+//! | a program that is instrumented with `tracing` | `TracingLayer` (feature `tracing`), and no other change |
 //! | a pool whose threads are yours, several logs, every nanosecond counted | a [`Capability`] for each thread |
 //! | a test, or a part of a process, with a log of its own | an [`EventLog`] that is not installed |
 //!
@@ -98,6 +98,8 @@
 
 mod dropped;
 mod installed;
+#[cfg(feature = "tracing")]
+mod layer;
 mod macros;
 mod span;
 mod text;
@@ -105,6 +107,8 @@ mod thread;
 
 pub use dropped::dropped;
 pub use installed::{InstallError, enabled, install, log};
+#[cfg(feature = "tracing")]
+pub use layer::TracingLayer;
 pub use span::{Blocked, Span, blocked, span};
 
 use crate::format::{Event, ThreadId};
