@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Instructions that an item takes in chunkring and in other queues, counted by callgrind: the same on every run of one
-# build, on whatever machine. Takes a minute; needs valgrind.
+# Instructions that an item takes in chunkring and in other queues, and an event in our ways and in others, counted by
+# callgrind: the same on every run of one build, on whatever machine. Takes a minute; needs valgrind.
 . "$(dirname "$0")/setup.sh"
 
 command -v valgrind >/dev/null || die "valgrind is not installed"
@@ -24,10 +24,10 @@ row() {
     low=$(instructions "$1" "$2" "$few")
     high=$(instructions "$1" "$2" "$many")
     awk -v suite="$1" -v queue="$2" -v each="$(((high - low) * 100 / (many - few)))" \
-        'BEGIN { printf "| %-18s | %-22s | %12.2f |\n", suite, queue, each / 100 }'
+        'BEGIN { printf "| %-18s | %-26s | %12.2f |\n", suite, queue, each / 100 }'
 }
 
-printf '| %-18s | %-22s | %12s |\n|---|---|---:|\n' suite queue instructions
+printf '| %-18s | %-26s | %12s |\n|---|---|---:|\n' suite queue instructions
 for queue in chunkring rtrb ringbuf nexus-queue "chunkring mpsc" "nexus-queue mpsc" ArrayQueue; do
     row one-thread "$queue"
 done
@@ -38,3 +38,6 @@ for queue in chunkring rtrb ringbuf bbqueue; do
     row records/one-thread "$queue by one"
 done
 row take-chunk chunkring
+for way in "time stamp" capability "trace_event!" "trace_event! without a log" fastrace "tracing binary"; do
+    row event/emit "$way"
+done

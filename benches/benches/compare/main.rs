@@ -1,5 +1,7 @@
-//! Compares chunkring with other queues, in one run on two cores: `--help` says how, `benches/README.md` what for.
+//! Compares chunkring with other queues, and events with those of other crates, in one run on two cores: `--help` says how, `benches/README.md` what for.
 
+mod binary;
+mod events;
 mod loops;
 mod machine;
 mod queues;

@@ -1,5 +1,6 @@
 //! The suites: which loop runs on which queues, and in which unit its result is told.
 
+use crate::events::{self, Filed, Way};
 use crate::loops::{self, Meanwhile};
 use crate::machine::Pause;
 use crate::queues::{self, Queue, SharedVisitor, Visitor};
@@ -43,6 +44,8 @@ impl Suite {
 const RTRB: &[&str] = &["rtrb"];
 const SHARED: &[&str] = &["ArrayQueue", "nexus-queue mpsc"];
 const OURS: &[&str] = &["chunkring"];
+const RECORDERS: &[&str] = &["fastrace", "tracing binary"];
+const FILES: &[&str] = &["fastrace", "tracing-appender"];
 
 /// A loop for single items, and the queues' capacity.
 #[derive(Clone, Copy)]
@@ -164,6 +167,7 @@ pub(crate) fn all() -> Vec<Suite> {
     several_items(&mut suites);
     several_producers(&mut suites);
     our_own(&mut suites);
+    user_events(&mut suites);
     suites
 }
 
@@ -349,4 +353,41 @@ fn our_own(suites: &mut Vec<Suite>) {
     chunks.two_cores = false;
     chunks.row("chunkring", |n| vec![loops::take_chunks(n)]);
     suites.push(chunks);
+}
+
+fn user_events(suites: &mut Vec<Suite>) {
+    let mut emit = suite(
+        "event/emit",
+        "an event of 16 bytes of text, by the thread that emits it; whatever takes it from there is on the second core",
+        Unit::Nanoseconds,
+        RECORDERS,
+    );
+    for (name, way) in [
+        ("time stamp", Way::Clock),
+        ("capability", Way::Capability),
+        ("trace_event!", Way::Macro),
+        ("trace_event! without a log", Way::Off),
+        ("tracing with our layer", Way::Layer),
+        ("fastrace", Way::Fastrace),
+        ("tracing binary", Way::Binary),
+        ("tracing-appender", Way::Appender),
+    ] {
+        emit.row(name, move |n| vec![events::emit(way, n)]);
+    }
+    suites.push(emit);
+
+    let mut file = suite(
+        "event/file",
+        "the same events by two threads, one on each core, until the last is in a file",
+        Unit::MillionsPerSecond,
+        FILES,
+    );
+    for (name, way) in [
+        ("capability", Filed::Ours),
+        ("fastrace", Filed::Fastrace),
+        ("tracing-appender", Filed::Appender),
+    ] {
+        file.row(name, move |n| vec![events::file(way, n)]);
+    }
+    suites.push(file);
 }
