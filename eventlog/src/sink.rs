@@ -173,7 +173,7 @@ impl Sink {
     ///     sender.send(piece.to_vec()).map_err(std::io::Error::other)
     /// }))?;
     /// log.stop()?;
-    /// let pieces: Vec<_> = pieces.iter().collect();
+    /// let pieces: Vec<_> = pieces.try_iter().collect();
     /// assert!(pieces[0].starts_with(b"hdrb"));
     /// assert_eq!(pieces.last().unwrap(), &[0xff, 0xff]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
