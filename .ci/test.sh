@@ -14,4 +14,4 @@ step "examples of chunkring with every feature" cargo test -p chunkring --all-fe
 step "the layer for tracing" \
     env ELV_LOGS="$TARGET/elv-logs" cargo test -p ghc-eventlog --features tracing --test trace_layer --example tracing_layer
 step "examples of the layer" cargo test -p ghc-eventlog --features tracing --doc trace::layer
-step "logs of the tests" bash .ci/logs.sh "$TARGET/elv-logs"
+step "logs of the tests" env THREADS_REQUIRED=1 bash .ci/logs.sh "$TARGET/elv-logs"

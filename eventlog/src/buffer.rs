@@ -4,8 +4,10 @@
 use crate::clock::Clock;
 use crate::error::EmitError;
 use crate::format::{self, BlockMarker, CapNo, Event};
+use crate::marks::{Marks, StickyId};
 use crate::signals::Signals;
 use crate::statistics::{BufferStatistics, Lost};
+use crate::sticky::is_tracked;
 use chunkring::spsc::{Consumer, Producer, ReadSlice};
 use chunkring::{Builder, ReserveError};
 use crossbeam_utils::CachePadded;
@@ -48,6 +50,8 @@ pub(crate) struct Counters {
     bytes: AtomicU64,
     full: AtomicU64,
     stopped: AtomicU64,
+    /// Events that the collector is to look at.
+    tracked: AtomicU64,
 }
 
 /// Adds to a counter that only the calling thread writes.
@@ -84,6 +88,7 @@ pub(crate) fn buffer(
             capability,
             consumer,
             counters,
+            tracked: 0,
             taken: 0,
             late_events: 0,
             late_bytes: 0,
@@ -120,6 +125,28 @@ impl BufferWriter {
     /// Stamps, encodes and commits one event.
     #[inline]
     pub(crate) fn commit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        // Known to the compiler where the caller says which event it is.
+        self.put(event, is_tracked(event.id())).map(drop)
+    }
+
+    /// As [`emit`](Self::emit), and marks the event as one that the program wants to have replayed.
+    pub(crate) fn emit_sticky(
+        &mut self,
+        cap: Option<CapNo>,
+        event: &Event<'_>,
+        marks: &mut Marks,
+    ) -> Result<StickyId, EmitError> {
+        if is_tracked(event.id()) || self.signals.is_stopped() {
+            return self.emit(event).map(|()| marks.number());
+        }
+        let time = self.put(event, true)?;
+        Ok(marks.add(cap, time, event))
+    }
+
+    /// Stamps, encodes and commits one event; tells the collector of it where it is `tracked`, and
+    /// the caller its time.
+    #[inline]
+    fn put(&mut self, event: &Event<'_>, tracked: bool) -> Result<u64, EmitError> {
         let len = event.encoded_len();
         // Time never runs backwards within a buffer, even where the counters of two cores differ.
         let time = self.clock.now().max(self.last);
@@ -128,6 +155,10 @@ impl BufferWriter {
             Err(refused) => return Err(count_refusal(refused, &self.counters, &self.signals)),
         };
         let written = event.encode(time, grant.spare_mut());
+        if tracked {
+            // Before the commit: who reads the event finds it counted.
+            add(&self.counters.tracked, 1);
+        }
         // SAFETY: `encode` has written the first `written` bytes of the slots it was given.
         unsafe { grant.assume_filled(written) };
         grant.commit_all();
@@ -140,7 +171,7 @@ impl BufferWriter {
             self.unannounced = 0;
             self.signals.wake_collector();
         }
-        Ok(())
+        Ok(time)
     }
 
     /// Whether `len` bytes do not fit, or less than half of the buffer is free.
@@ -176,6 +207,8 @@ pub(crate) struct BufferReader {
     capability: Option<CapNo>,
     consumer: Consumer<u8>,
     counters: Arc<CachePadded<Counters>>,
+    /// Tracked events that have come out.
+    tracked: u64,
     /// Bytes that have come out, those that came late included.
     taken: u64,
     /// Events found after the last block.
@@ -194,9 +227,13 @@ impl BufferReader {
         self.consumer.len()
     }
 
-    /// Whole events, ready to become a block; `None` where there are none now.
-    pub(crate) fn read(&mut self) -> Option<ReadSlice<'_, u8>> {
-        self.consumer.read().ok()
+    /// Whole events, ready to become a block, and whether there may be tracked ones among them;
+    /// `None` where there are none now.
+    pub(crate) fn read(&mut self) -> Option<(ReadSlice<'_, u8>, bool)> {
+        let body = self.consumer.read().ok()?;
+        // Relaxed: an event that has been read has been acquired with all that its writer did before.
+        let tracked = self.counters.tracked.load(Ordering::Relaxed);
+        Some((body, tracked != self.tracked))
     }
 
     /// Whether nothing is here and nothing will come.
@@ -209,6 +246,11 @@ impl BufferReader {
     pub(crate) fn count_block(&mut self, len: usize) {
         self.blocks += 1;
         self.taken += len as u64;
+    }
+
+    /// Counts tracked events that have come out.
+    pub(crate) fn count_tracked(&mut self, count: u64) {
+        self.tracked += count;
     }
 
     /// Takes everything out that is ready, and counts it as come too late for the last block.

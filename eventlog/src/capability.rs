@@ -3,6 +3,8 @@
 use crate::buffer::BufferWriter;
 use crate::error::EmitError;
 use crate::format::{CapNo, CapsetId, Event};
+use crate::marks::{Marks, StickyId};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The sets that every capability belongs to: the process, and the clock of its time stamps.
 pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK_DOMAIN];
@@ -43,11 +45,16 @@ pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK
 pub struct Capability {
     number: CapNo,
     writer: BufferWriter,
+    marks: Arc<Mutex<Marks>>,
 }
 
 impl Capability {
-    pub(crate) fn new(number: CapNo, writer: BufferWriter) -> Self {
-        Capability { number, writer }
+    pub(crate) fn new(number: CapNo, writer: BufferWriter, marks: Arc<Mutex<Marks>>) -> Self {
+        Capability {
+            number,
+            writer,
+            marks,
+        }
     }
 
     /// The number under which readers know this capability: the lowest that was free.
@@ -121,5 +128,30 @@ impl Capability {
     #[inline]
     pub fn marker(&mut self, text: &str) {
         self.emit(&Event::UserMarker { name: text });
+    }
+
+    /// Emits `event`, and has it replayed after the header of every log that begins later, until it
+    /// is [removed](crate::EventLog::remove_sticky); see [`EventLog::emit_sticky`]. Takes a lock, and
+    /// allocates.
+    ///
+    /// # Errors
+    /// [`EmitError`] where it was not taken in; the loss has been counted.
+    ///
+    /// ```
+    /// use ghc_eventlog::{EventLog, format::Event};
+    ///
+    /// let log = EventLog::builder().start(Vec::new())?;
+    /// let mut capability = log.capability()?;
+    /// let id = capability.emit_sticky(&Event::UserMessage { text: "worker of the pool" })?;
+    /// log.remove_sticky(id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`EventLog::emit_sticky`]: crate::EventLog::emit_sticky
+    pub fn emit_sticky(&mut self, event: &Event<'_>) -> Result<StickyId, EmitError> {
+        // Whole whatever a thread that panicked has done with them.
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.writer
+            .emit_sticky(Some(self.number), event, &mut marks)
     }
 }

@@ -66,6 +66,7 @@ impl Collector {
         for reader in &mut self.capabilities {
             self.outputs.drain(reader, Extent::Ready)?;
         }
+        self.outputs.end_pass();
         self.retire(registry)
     }
 
@@ -276,6 +277,8 @@ impl Collector {
             blocks: counts.blocks,
             bytes_written: counts.bytes,
             sink_errors: counts.errors,
+            sticky_bytes: self.outputs.sticky().bytes(),
+            sticky_refused: self.outputs.sticky().refused(),
         }
     }
 }

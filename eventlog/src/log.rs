@@ -7,12 +7,14 @@ use crate::collector::Collector;
 use crate::collector_lock::{CollectorLock, Held};
 use crate::error::{CapabilityError, EmitError, StartError, StopError};
 use crate::format::{CapsetType, Event, Header, Strings, ZStr};
+use crate::marks::{Marks, StickyId};
 use crate::outputs::Outputs;
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
 use crate::signals::Signals;
 use crate::sink::Sink;
 use crate::statistics::Statistics;
+use crate::sticky::Sticky;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +26,9 @@ const DEFAULT_BUFFER_SIZE: usize = 512 * 1024;
 
 /// How often the collector looks at the buffers where nobody says otherwise.
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Memory for sticky events where nobody says otherwise.
+const DEFAULT_STICKY_LIMIT: usize = 64 * 1024 * 1024;
 
 /// How an event log is to be; see [`EventLog::builder`].
 ///
@@ -45,6 +50,7 @@ pub struct Builder {
     buffer_size: usize,
     flush_interval: Duration,
     arguments: Option<Vec<String>>,
+    sticky_limit: usize,
 }
 
 impl Builder {
@@ -88,6 +94,20 @@ impl Builder {
     #[must_use]
     pub fn arguments<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments = Some(arguments.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Memory that the [sticky events](EventLog::emit_sticky) may take, in bytes, roughly: 64 MiB
+    /// where this is not called. Events beyond it are in the log, but are not replayed;
+    /// [`Statistics::sticky_refused`](crate::Statistics::sticky_refused) counts them. 128 bytes and
+    /// its text for each thread alive and each definition will do.
+    ///
+    /// ```
+    /// let builder = ghc_eventlog::EventLog::builder().sticky_limit(1024 * 1024);
+    /// ```
+    #[must_use]
+    pub fn sticky_limit(mut self, bytes: usize) -> Self {
+        self.sticky_limit = bytes;
         self
     }
 
@@ -160,7 +180,15 @@ impl Builder {
             return Err(StartError::Io(error));
         }
         let shared = Arc::new(SharedBuffer::new(shared));
-        let outputs = Outputs::new(clock.clone(), sink.clone(), delivery);
+        let marks = Arc::<Mutex<Marks>>::default();
+        let sticky = Sticky::new(self.sticky_limit);
+        let outputs = Outputs::new(
+            clock.clone(),
+            sink.clone(),
+            delivery,
+            sticky,
+            Arc::clone(&marks),
+        );
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
             shape,
@@ -169,6 +197,7 @@ impl Builder {
             registry: Mutex::new(Registry::default()),
             collector: CollectorLock::new(collector),
             sink: Mutex::new(sink),
+            marks,
             clock,
         });
         core.describe_process(self.arguments);
@@ -252,6 +281,7 @@ impl EventLog {
             buffer_size: DEFAULT_BUFFER_SIZE,
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             arguments: None,
+            sticky_limit: DEFAULT_STICKY_LIMIT,
         }
     }
 
@@ -330,6 +360,53 @@ impl EventLog {
     /// ```
     pub fn marker(&self, text: &str) {
         self.emit(&Event::UserMarker { name: text });
+    }
+
+    /// Emits `event` to the shared buffer, and has it replayed after the header of every log that
+    /// begins later: in a [sink](Self::set_sink) that is set with a header, or for a reader that is
+    /// attached. It is replayed with its own time stamp, until it is
+    /// [removed](Self::remove_sticky). Takes a lock, and allocates.
+    ///
+    /// What readers of any log need the log replays by itself, as it is at that moment: capability
+    /// sets and capabilities, the process with its arguments and numbers, the wall clock, threads
+    /// that live with their state and label, the beginnings of profiles, and the definitions of cost
+    /// centres, info tables and ticky counters. For such events this is the same as
+    /// [`emit`](Self::emit); the id stands for nothing.
+    ///
+    /// Threads are alive until they finish, or the capability is gone that they run on.
+    ///
+    /// # Errors
+    /// [`EmitError`] where it was not taken in; the loss has been counted.
+    ///
+    /// ```
+    /// use ghc_eventlog::{EventLog, Previous, Sink, Start, format::Event};
+    ///
+    /// let log = EventLog::builder().sink(Sink::null())?;
+    /// let id = log.emit_sticky(&Event::UserMessage { text: "version 7" })?;
+    /// let (late, content) = Sink::memory();
+    /// log.set_sink(late, Previous::Close, Start::Header)?;
+    /// assert!(content.bytes().ends_with(b"version 7"));
+    /// log.remove_sticky(id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn emit_sticky(&self, event: &Event<'_>) -> Result<StickyId, EmitError> {
+        let core = self.core();
+        core.shared.emit_sticky(event, &mut core.marks())
+    }
+
+    /// Has an event replayed no more. It stays where it has been written. Does nothing where that has
+    /// been done.
+    ///
+    /// ```
+    /// use ghc_eventlog::{EventLog, format::Event};
+    ///
+    /// let log = EventLog::builder().start(Vec::new())?;
+    /// let phase = log.emit_sticky(&Event::UserMarker { name: "warming up" })?;
+    /// log.remove_sticky(phase);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_sticky(&self, id: StickyId) {
+        self.core().marks().remove(id);
     }
 
     /// The clock that the log's time stamps are from.
@@ -474,6 +551,7 @@ pub(crate) struct Core {
     collector: CollectorLock,
     /// A handle of the sink that the collector writes to. Changed while the collector is held.
     pub(crate) sink: Mutex<Sink>,
+    marks: Arc<Mutex<Marks>>,
 }
 
 impl Core {
@@ -487,6 +565,11 @@ impl Core {
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        // Whole whatever a thread that panicked has done with them.
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The collector's thread.
@@ -534,7 +617,7 @@ impl Core {
             });
         }
         self.registry().add(reader);
-        Ok(Capability::new(number, writer))
+        Ok(Capability::new(number, writer, Arc::clone(&self.marks)))
     }
 
     /// The events that every log begins with.

@@ -1,15 +1,19 @@
 //! Where the events of a log go: the one place that every block passes on its way out of the buffers.
 //!
 //! The collector says which buffer is to be read, and how far; here is decided what becomes of the
-//! events: they are given to the primary output, which may take them as slices or as whole chunks.
+//! events: the sticky ones are remembered, and all are given to the primary output, which may take
+//! them as slices or as whole chunks.
 
 use crate::buffer::BufferReader;
 use crate::clock::Clock;
 use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
+use crate::marks::Marks;
 use crate::redirect::Previous;
 use crate::sink::Sink;
+use crate::sticky::Sticky;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{io, mem};
 
 /// The output that a log is for. What it has not taken yet stays in the buffers, or is kept by it.
@@ -34,6 +38,8 @@ pub(crate) enum Extent {
 #[derive(Debug)]
 pub(crate) struct Outputs {
     clock: Clock,
+    sticky: Sticky,
+    marks: Arc<Mutex<Marks>>,
     primary: Primary,
     /// Sinks that the log has been redirected away from, as long as they have not taken all of it.
     owing: Vec<Sink>,
@@ -44,9 +50,17 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    pub(crate) fn new(clock: Clock, sink: Sink, delivery: Delivery) -> Self {
+    pub(crate) fn new(
+        clock: Clock,
+        sink: Sink,
+        delivery: Delivery,
+        sticky: Sticky,
+        marks: Arc<Mutex<Marks>>,
+    ) -> Self {
         Outputs {
             clock,
+            sticky,
+            marks,
             primary: Primary::Writer { sink, delivery },
             owing: Vec::new(),
             earlier: Counts::default(),
@@ -67,7 +81,7 @@ impl Outputs {
             Extent::Cut { ready, .. } => ready,
         };
         // At least one look, which also gives a chunk back that was closed after its last event.
-        while let Some(body) = reader.read() {
+        while let Some((body, tracked)) = reader.read() {
             let len = match extent {
                 Extent::Ready | Extent::All => body.len(),
                 Extent::Cut { at, .. } => len_until(&body, left, at),
@@ -78,6 +92,12 @@ impl Outputs {
             let whole = len == body.len();
             left = left.saturating_sub(len);
             let block = &body[..len];
+            let tracked = match tracked {
+                false => 0,
+                true => self
+                    .sticky
+                    .observe(capability, block, &mut lock(&self.marks)),
+            };
             let marker = marker(capability, block, self.clock.now());
             let outcome = match &mut self.primary {
                 // Taken in either way: written, or kept.
@@ -85,6 +105,7 @@ impl Outputs {
             };
             body.release(len);
             reader.count_block(len);
+            reader.count_tracked(tracked);
             match extent {
                 Extent::Ready => {
                     outcome?;
@@ -101,9 +122,23 @@ impl Outputs {
         Ok(())
     }
 
-    /// What a log begins with.
-    pub(crate) fn beginning(&self) -> Vec<u8> {
-        Header::standard().encode()
+    /// What a log begins with that begins now: the header, and the sticky events of all that has been
+    /// handed out.
+    pub(crate) fn beginning(&mut self) -> Vec<u8> {
+        self.sticky.unmark(&mut lock(&self.marks));
+        let mut beginning = Header::standard().encode();
+        self.sticky.blocks(self.clock.now(), &mut beginning);
+        beginning
+    }
+
+    /// Says that every buffer has been read to where it was when the pass began.
+    pub(crate) fn end_pass(&mut self) {
+        self.sticky.unmark(&mut lock(&self.marks));
+        self.sticky.end_pass();
+    }
+
+    pub(crate) fn sticky(&self) -> &Sticky {
+        &self.sticky
     }
 
     /// Makes `sink` the primary output. The one that was gets what it has refused and the log's end,
@@ -230,6 +265,11 @@ fn len_until(body: &[u8], ready: usize, at: u64) -> usize {
         .map_while(Result::ok)
         .find(|event| event.offset >= ready as u64 && event.time > at)
         .map_or(body.len(), |event| event.offset as usize)
+}
+
+fn lock(marks: &Mutex<Marks>) -> MutexGuard<'_, Marks> {
+    // Whole whatever a thread that panicked has done with them.
+    marks.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The marker of a block that ends now.

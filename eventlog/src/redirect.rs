@@ -128,13 +128,13 @@ impl EventLog {
     /// let (second, after) = Sink::memory();
     /// let log = EventLog::builder().sink(first)?;
     /// let mut capability = log.capability()?;
-    /// capability.message("one");
+    /// capability.message("apple");
     /// log.set_sink(second, Previous::Close, Start::Header)?;
-    /// capability.message("two");
+    /// capability.message("peach");
     /// log.stop()?;
-    /// let has = |bytes: &[u8], text: &[u8]| bytes.windows(3).any(|window| window == text);
-    /// assert!(has(&before.bytes(), b"one") && !has(&before.bytes(), b"two"));
-    /// assert!(has(&after.bytes(), b"two") && !has(&after.bytes(), b"one"));
+    /// let has = |bytes: &[u8], text: &[u8]| bytes.windows(5).any(|window| window == text);
+    /// assert!(has(&before.bytes(), b"apple") && !has(&before.bytes(), b"peach"));
+    /// assert!(has(&after.bytes(), b"peach") && !has(&after.bytes(), b"apple"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_sink(

@@ -3,6 +3,7 @@
 use crate::buffer::BufferWriter;
 use crate::error::EmitError;
 use crate::format::Event;
+use crate::marks::{Marks, StickyId};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
@@ -20,6 +21,15 @@ impl SharedBuffer {
     /// Waits for other writers, and for nothing else.
     pub(crate) fn emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
         self.lock().emit(event)
+    }
+
+    /// As [`emit`](Self::emit), and marks the event as one to be replayed.
+    pub(crate) fn emit_sticky(
+        &self,
+        event: &Event<'_>,
+        marks: &mut Marks,
+    ) -> Result<StickyId, EmitError> {
+        self.lock().emit_sticky(None, event, marks)
     }
 
     /// As [`emit`](Self::emit), also after the log has been stopped.

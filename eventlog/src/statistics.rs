@@ -34,6 +34,11 @@ pub struct Statistics {
     /// Writes that the sinks have refused. What it refused is kept and offered again, so this alone
     /// loses nothing.
     pub sink_errors: u64,
+    /// Memory that the sticky events take, roughly, in bytes.
+    pub sticky_bytes: u64,
+    /// Sticky events that are in the log but will not be replayed, since they went beyond
+    /// [`Builder::sticky_limit`](crate::Builder::sticky_limit).
+    pub sticky_refused: u64,
 }
 
 impl Statistics {

@@ -1,0 +1,97 @@
+//! Which events the program has marked as sticky, from when they are emitted until the collector has
+//! come to them.
+
+use crate::format::{CapNo, Event, RawEvent};
+use std::mem;
+
+/// An event that is replayed until it is removed; see
+/// [`EventLog::emit_sticky`](crate::EventLog::emit_sticky).
+///
+/// ```
+/// use ghc_eventlog::{EventLog, format::Event};
+///
+/// let log = EventLog::builder().start(Vec::new())?;
+/// let phase = log.emit_sticky(&Event::UserMarker { name: "phase 1" })?;
+/// log.remove_sticky(phase);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StickyId(u64);
+
+/// An event that has been emitted, and not seen in a block yet.
+#[derive(Debug)]
+struct Pending {
+    number: u64,
+    removed: bool,
+    cap: Option<CapNo>,
+    time: u64,
+    bytes: Vec<u8>,
+}
+
+/// What the program said of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It is to be replayed.
+    Sticky(u64),
+    /// It was to be, and no more.
+    Removed,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    next: u64,
+    pending: Vec<Pending>,
+    removed: Vec<u64>,
+}
+
+impl Marks {
+    /// Marks an event that has been emitted while the marks were held: the collector, which takes
+    /// them when it has read a block, finds the mark of what is in it.
+    pub(crate) fn add(&mut self, cap: Option<CapNo>, time: u64, event: &Event<'_>) -> StickyId {
+        let id = self.number();
+        let mut bytes = Vec::new();
+        event.encode_to_vec(time, &mut bytes);
+        self.pending.push(Pending {
+            number: id.0,
+            removed: false,
+            cap,
+            time,
+            bytes,
+        });
+        id
+    }
+
+    /// The name of an event that needs no mark.
+    pub(crate) fn number(&mut self) -> StickyId {
+        self.next += 1;
+        StickyId(self.next)
+    }
+
+    pub(crate) fn remove(&mut self, id: StickyId) {
+        let StickyId(number) = id;
+        match self.pending.iter_mut().find(|mark| mark.number == number) {
+            Some(mark) => mark.removed = true,
+            None => self.removed.push(number),
+        }
+    }
+
+    /// What has been removed since it was last asked.
+    pub(crate) fn take_removed(&mut self) -> Vec<u64> {
+        mem::take(&mut self.removed)
+    }
+
+    /// The mark of an event in a block of that capability, if it has one.
+    pub(crate) fn take(&mut self, cap: Option<CapNo>, event: &RawEvent<'_>) -> Option<Mark> {
+        let is_of = |mark: &Pending| {
+            mark.cap == cap && mark.time == event.time && mark.bytes == event.bytes()
+        };
+        let place = self.pending.iter().position(is_of)?;
+        let Pending {
+            number, removed, ..
+        } = self.pending.remove(place);
+        Some(match removed {
+            false => Mark::Sticky(number),
+            true => Mark::Removed,
+        })
+    }
+}
