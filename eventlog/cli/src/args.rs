@@ -67,8 +67,9 @@ pub(crate) struct CheckArgs {
 /// Print the events of a log, one a line
 ///
 /// A line is the time in seconds since the program's start (of a Rust program: since the log's), the
-/// capability ("-" for none), and the event. Block markers are left out. Sorting takes about as much memory as the log is long;
-/// events of the same time stay in the order of the log. Of a log that is bad, what comes before
+/// capability ("-" for none), and the event. Block markers are left out. Events of the same time stay
+/// in the order of the log. Sorting a file takes memory for the blocks that overlap in time, sorting
+/// what comes by a pipe about as much as the log is long. Of a log that is bad, what comes before
 /// the fault is shown, then the fault is told.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = concat_help("\

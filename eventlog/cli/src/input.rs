@@ -1,11 +1,11 @@
 //! Logs as streams: files or standard input, read piece by piece.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
 
-use ghc_eventlog::format::{DecodeError, DecodeErrorKind, Decoder, Record};
+use ghc_eventlog::format::{ByTimeError, DecodeError, DecodeErrorKind, Decoder, Record};
 
 const PIECE: usize = 1 << 18;
 
@@ -29,6 +29,25 @@ impl fmt::Display for Fault {
             Self::Io(error) => error.fmt(f),
         }
     }
+}
+
+impl From<ByTimeError> for Fault {
+    fn from(error: ByTimeError) -> Self {
+        match error {
+            ByTimeError::Decode(error) => Self::Log(error),
+            ByTimeError::Io(error) => Self::Io(error),
+            other => Self::Io(io::Error::other(other)),
+        }
+    }
+}
+
+/// The file of that name, if one can go back in it.
+pub(crate) fn seekable(name: &str) -> io::Result<Option<File>> {
+    // Asked before it is opened: a pipe that is opened and closed again is over.
+    if name == "-" || !fs::metadata(name)?.is_file() {
+        return Ok(None);
+    }
+    File::open(name).map(Some)
 }
 
 /// The file of that name; standard input for "-".

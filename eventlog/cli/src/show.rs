@@ -1,9 +1,10 @@
 //! `eventlog show`: one line an event.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use ghc_eventlog::format::{CapNo, Header, RawEvent, Record, events};
+use ghc_eventlog::format::{CapNo, EventsByTime, Header, RawEvent, Record, events};
 
 use crate::args::ShowArgs;
 use crate::input::{self, Fault};
@@ -13,6 +14,16 @@ use crate::units::seconds;
 
 pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
+    if !args.unsorted {
+        match input::seekable(file) {
+            Ok(Some(input)) => return sorted(args, input, out),
+            Ok(None) => {}
+            Err(error) => {
+                complain(file, &error);
+                return Ok(Outcome::Failed);
+            }
+        }
+    }
     let mut input = match input::open(file) {
         Ok(input) => input,
         Err(error) => {
@@ -25,7 +36,7 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
         left: args.limit.unwrap_or(u64::MAX),
         unreadable: 0,
     };
-    let wanted = |raw: &RawEvent<'_>| args.cap.is_none_or(|cap| cap.0 == raw.cap.map(CapNo::get));
+    let wanted = |raw: &RawEvent<'_>| is_wanted(args, raw);
     let mut header = None;
     let mut kept = Kept::default();
     let mut printed = Ok(());
@@ -52,24 +63,40 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     if let Some(header) = &header {
         kept.print(&mut printer, header)?;
     }
-    printer.out.flush()?;
+    printer.finish(file, read.err())
+}
 
-    let unreadable = printer.unreadable;
-    if unreadable > 0 {
-        let reason = format!("{unreadable} of the events shown cannot be read");
-        complain(file, &reason);
-    }
-    match read {
-        Ok(()) if unreadable == 0 => Ok(Outcome::Good),
-        Ok(()) => Ok(Outcome::Bad),
-        Err(fault) => {
-            complain(file, &fault);
-            Ok(match fault {
-                Fault::Log(_) => Outcome::Bad,
-                Fault::Io(_) => Outcome::Failed,
-            })
+fn is_wanted(args: &ShowArgs, raw: &RawEvent<'_>) -> bool {
+    args.cap.is_none_or(|cap| cap.0 == raw.cap.map(CapNo::get))
+}
+
+/// Shows a file, in which one can go back, without keeping all of it.
+fn sorted(args: &ShowArgs, input: File, out: &mut dyn Write) -> io::Result<Outcome> {
+    let mut printer = Printer {
+        out,
+        left: args.limit.unwrap_or(u64::MAX),
+        unreadable: 0,
+    };
+    // What is shown may all lie in one moment: only the log's own length is a bound.
+    let opened = EventsByTime::new(input).map(|events| events.limit(usize::MAX));
+    let mut events = match opened {
+        Ok(events) => events,
+        Err(error) => return printer.finish(&args.file, Some(error.into())),
+    };
+    let header = events.header().clone();
+    let fault = loop {
+        if printer.left == 0 {
+            break None;
         }
-    }
+        match events.next() {
+            Ok(None) => break None,
+            Ok(Some(raw)) if is_wanted(args, &raw) => printer.print(raw.cap, &raw, &header)?,
+            Ok(Some(_)) => {}
+            Err(error) => break Some(error.into()),
+        }
+    };
+    let fault = fault.or_else(|| events.fault().copied().map(Fault::Log));
+    printer.finish(&args.file, fault)
 }
 
 /// Prints events, a line each.
@@ -81,6 +108,26 @@ pub(crate) struct Printer<'o> {
 }
 
 impl Printer<'_> {
+    /// Tells what was wrong, once all has been printed.
+    fn finish(self, file: &str, fault: Option<Fault>) -> io::Result<Outcome> {
+        self.out.flush()?;
+        let mut outcome = Outcome::Good;
+        if self.unreadable > 0 {
+            let unreadable = self.unreadable;
+            let reason = format!("{unreadable} of the events shown cannot be read");
+            complain(file, &reason);
+            outcome = Outcome::Bad;
+        }
+        if let Some(fault) = fault {
+            complain(file, &fault);
+            outcome = outcome.max(match fault {
+                Fault::Log(_) => Outcome::Bad,
+                Fault::Io(_) => Outcome::Failed,
+            });
+        }
+        Ok(outcome)
+    }
+
     pub(crate) fn print(
         &mut self,
         cap: Option<CapNo>,
@@ -102,7 +149,7 @@ impl Printer<'_> {
     }
 }
 
-/// Events put by until all have been seen, in as many bytes as they take in the log and a few more.
+/// Events of a log in which one cannot go back, put by until all have been seen, in as many bytes as they take in the log and a few more.
 #[derive(Default)]
 struct Kept {
     bytes: Vec<u8>,

@@ -5,9 +5,10 @@
 //! A log is a [`Header`], then [blocks](BlockMarker) of [`Event`]s, then the [`END_MARKER`]. All
 //! times are nanoseconds since the program's start; all numbers in the log are big-endian.
 //!
-//! Writing: [`Header::encode`], [`BlockMarker::encode`], [`Event::encode`] ([`Encode`] for any event). Reading: a [`Decoder`]
-//! for a stream that comes in any pieces, [`events`] for the body of one block in memory; both give
-//! a [`RawEvent`], whose fields are decoded on demand.
+//! Writing: [`Header::encode`], [`BlockMarker::encode`], [`Event::encode`] ([`Encode`] for any event).
+//! Reading: a [`Decoder`] for a stream that comes in any pieces, [`events`] for the body of one block
+//! in memory, [`EventsByTime`] for the order of time, in which logs do not lie; all give a
+//! [`RawEvent`], whose fields are decoded on demand.
 //!
 //! A program may declare events of its own: a [`UserEventType`] gives them a name and named fields,
 //! which travel in the header, so that any reader of this library has them as [`Decoded::User`].
@@ -17,6 +18,7 @@
 #![deny(unsafe_code)]
 
 mod block;
+mod by_time;
 mod decode;
 mod encode;
 mod error;
@@ -37,6 +39,7 @@ mod walk;
 mod wire;
 
 pub use block::{BLOCK_MARKER, BlockMarker, END_MARKER};
+pub use by_time::{ByTimeError, EventsByTime};
 pub use decode::{Decoder, Record};
 pub use encode::Encode;
 pub use error::{DecodeError, DecodeErrorKind, EventError, EventErrorKind, HeaderError};
