@@ -17,6 +17,8 @@ Examples:
   eventlog stats program.eventlog           how much of what, and where?
   eventlog tail /run/program.sock           what happens just now?
   eventlog record host:9000 -o my.eventlog  keep it
+  eventlog merge a.eventlog b.eventlog -o both.eventlog
+  eventlog split long.eventlog --every 10 -o long
   eventlog replay rts.writes -o rts.eventlog
 
 Exit codes:
@@ -42,6 +44,8 @@ pub(crate) enum Verb {
     Stats(StatsArgs),
     Tail(TailArgs),
     Record(RecordArgs),
+    Merge(MergeArgs),
+    Split(SplitArgs),
     Replay(ReplayArgs),
 }
 
@@ -181,6 +185,122 @@ pub(crate) struct RecordArgs {
     /// Where the log goes; a file that is there is replaced; - for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+}
+
+/// Put several logs of one program together
+///
+/// The logs are pieces of one time line, as when the log of a running program was sent first to one
+/// file and then to another, or when several readers recorded it. Events are merged by time, those
+/// that several logs hold are kept once, and no number is changed. What the headers declare must
+/// agree. With --processes the logs are of several processes: their times are aligned by the wall
+/// clock that each log tells, and capabilities, capability sets and threads get new numbers; cost
+/// centres, ticky counters and tasks keep theirs. Of a log that is bad, what comes before the fault
+/// is merged.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog merge morning.eventlog evening.eventlog -o day.eventlog
+  eventlog merge --processes server.eventlog client.eventlog -o both.eventlog
+
+Exit codes:
+  0  the logs are good and have been merged
+  1  a log is bad, or the logs do not belong together
+  2  usage error, or a file cannot be read or written")]
+pub(crate) struct MergeArgs {
+    /// The logs
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Where the log goes; a file that is there is replaced
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The logs are of several processes
+    #[arg(long)]
+    pub(crate) processes: bool,
+}
+
+/// Make several logs of one: by time, by capability or by size
+///
+/// Each piece is a log by itself: it begins with the header, and with what was said before it and
+/// is still so: capabilities and their sets, the program, the names of threads and what they do, and
+/// the definitions of profiles, at the times at which that was said. Files that are there are
+/// replaced. Of a log that is bad, what comes before the fault is split.
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "eventlog split <FILE> --output <STEM> <HOW>...",
+    group = clap::ArgGroup::new("how").args(["every", "size", "caps", "from", "to"]).required(true).multiple(true),
+    after_help = "\
+Examples:
+  eventlog split long.eventlog --from 1.5 --to 2 -o short    makes short.eventlog
+  eventlog split long.eventlog --every 10 -o long            makes long-001.eventlog, ...
+  eventlog split long.eventlog --size 64M -o long            makes long-001.eventlog, ...
+  eventlog split long.eventlog --caps -o long                makes long-cap0.eventlog, ...
+
+Exit codes:
+  0  the log is good and has been split
+  1  the log is bad, or has no events there
+  2  usage error, or a file cannot be read or written")]
+pub(crate) struct SplitArgs {
+    /// The log
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// What the names of the pieces begin with
+    #[arg(short, long, value_name = "STEM")]
+    pub(crate) output: PathBuf,
+    /// Leave out what was before that time, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) from: Option<u64>,
+    /// Leave out what was at that time and later, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) to: Option<u64>,
+    /// A piece for every so many seconds in which there are events
+    #[arg(long, value_name = "SECONDS", value_parser = parse_span, conflicts_with_all = ["size", "caps"])]
+    pub(crate) every: Option<u64>,
+    /// Pieces of at most so many bytes, or so many with K, M or G behind the number. A piece is
+    /// longer only where what must be told first and one event are
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "caps")]
+    pub(crate) size: Option<u64>,
+    /// A piece for each capability, and one for what belongs to none
+    #[arg(long)]
+    pub(crate) caps: bool,
+}
+
+/// Seconds with up to nine decimals, in nanoseconds.
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed = if digits(whole) && digits(decimals) && decimals.len() <= 9 && !text.ends_with('.')
+    {
+        let whole = whole.parse::<u64>().ok();
+        let nanoseconds = format!("{decimals:0<9}").parse::<u64>().ok();
+        whole
+            .and_then(|whole| whole.checked_mul(1_000_000_000))
+            .zip(nanoseconds)
+            .and_then(|(whole, nanoseconds)| whole.checked_add(nanoseconds))
+    } else {
+        None
+    };
+    parsed.ok_or_else(|| "a time is a number of seconds with up to nine decimals".to_owned())
+}
+
+fn parse_span(text: &str) -> Result<u64, String> {
+    match parse_seconds(text)? {
+        0 => Err("a span of time is longer than nothing".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// Bytes, as in "64M".
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(number) if text.ends_with('K') => (number, 1 << 10),
+        Some(number) if text.ends_with('M') => (number, 1 << 20),
+        Some(number) => (number, 1u64 << 30),
+        None => (text, 1),
+    };
+    let parsed = number.parse::<u64>().ok();
+    parsed
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| "a size is a number of bytes, with K, M or G behind it or not".to_owned())
 }
 
 /// Make a log of the recorded writes of a run-time system

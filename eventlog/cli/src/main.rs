@@ -1,14 +1,19 @@
 //! The `eventlog` command. Here the parts meet; each verb has a file of its own.
 
 mod args;
+mod blocks;
 mod check;
 mod gather;
 mod input;
+mod merge;
 mod outcome;
 mod record;
+mod renumber;
 mod replay;
 mod show;
+mod split;
 mod stats;
+mod sticky;
 mod stream;
 mod table;
 mod tail;
@@ -32,6 +37,8 @@ fn main() -> ExitCode {
         Verb::Stats(args) => stats::run(&args, &mut out),
         Verb::Tail(args) => tail::run(&args, &mut out),
         Verb::Record(args) => record::run(&args, &mut out),
+        Verb::Merge(args) => merge::run(&args, &mut out),
+        Verb::Split(args) => split::run(&args, &mut out),
         Verb::Replay(args) => replay::run(&args, &mut out),
     };
     match done.and_then(|outcome| out.flush().map(|()| outcome)) {

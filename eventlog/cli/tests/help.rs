@@ -6,7 +6,9 @@ use support::run;
 
 #[test]
 fn every_verb_has_help_with_examples_and_exit_codes() {
-    for verb in ["check", "show", "stats", "tail", "record", "replay"] {
+    for verb in [
+        "check", "show", "stats", "tail", "record", "merge", "split", "replay",
+    ] {
         let ran = run([verb, "--help"]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let example = format!("Examples:\n  eventlog {verb} ");
@@ -45,6 +47,14 @@ fn wrong_usage_is_told_with_code_2() {
         vec!["tail"],
         vec!["tail", "--count", "-1", "a"],
         vec!["record", "a"],
+        vec!["merge", "a", "-o", "b"],
+        vec!["merge", "a", "b"],
+        vec!["split", "a", "-o", "b"],
+        vec!["split", "a", "--caps"],
+        vec!["split", "a", "-o", "b", "--caps", "--size", "64M"],
+        vec!["split", "a", "-o", "b", "--every", "0"],
+        vec!["split", "a", "-o", "b", "--from", "1.0000000001"],
+        vec!["split", "a", "-o", "b", "--size", "64T"],
         vec!["frobnicate"],
     ] {
         let ran = run(&args);

@@ -172,6 +172,14 @@ pub enum HeaderError {
         /// The id.
         id: u16,
     },
+    /// Two headers declare a type with different sizes or extra information.
+    Disagree {
+        /// The id of the type.
+        id: u16,
+    },
+    /// Of two headers, one is of an early release of GHC, in whose logs threads or stop statuses have
+    /// other numbers.
+    OtherRelease,
     /// The header is longer than [`MAX_HEADER_LEN`](super::MAX_HEADER_LEN).
     TooLong {
         /// What it takes at least.
@@ -194,6 +202,12 @@ impl fmt::Display for HeaderError {
             Self::DeclaredTwice { id } => {
                 write!(f, "event type {id} is declared already, as another one")
             }
+            Self::Disagree { id } => {
+                write!(f, "event type {id} is declared in two ways")
+            }
+            Self::OtherRelease => f.write_str(
+                "one header is of an early release of ghc, whose events mean something else",
+            ),
             Self::TooLong { bytes, limit } => {
                 write!(f, "header of {bytes} bytes or more, the limit is {limit}")
             }

@@ -139,6 +139,46 @@ impl Header {
         Ok(header)
     }
 
+    /// What both headers declare: the types of this one, then those that only `other` has. A log that
+    /// has it may hold the events of logs with either.
+    ///
+    /// # Errors
+    /// If events of one type are not the same in both: [`HeaderError::Disagree`] if their sizes or
+    /// extra information differ, [`HeaderError::OtherRelease`] if the same bytes mean something else
+    /// since the logs are of early releases of GHC. [`HeaderError::TooLong`] if it is too much.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{EventSize, EventType, Header, HeaderError};
+    ///
+    /// let declaring = |id, bytes| {
+    ///     Header::new([EventType::new(id, EventSize::Fixed(bytes), "Mine")]).unwrap()
+    /// };
+    /// let both = declaring(1000, 8).union(&declaring(1001, 8))?;
+    /// assert_eq!(both.event_types().len(), 2);
+    /// let error = both.union(&declaring(1000, 4)).unwrap_err();
+    /// assert_eq!(error, HeaderError::Disagree { id: 1000 });
+    /// # Ok::<(), HeaderError>(())
+    /// ```
+    pub fn union(&self, other: &Self) -> Result<Self, HeaderError> {
+        if self.dialect != other.dialect {
+            return Err(HeaderError::OtherRelease);
+        }
+        let mut union = self.clone();
+        for declared in &other.types {
+            let id = declared.id;
+            let known = union.types.iter().rfind(|known| known.id == id);
+            match known {
+                None => union.declare(declared.clone())?,
+                Some(known) if (known.size, &known.extra) == (declared.size, &declared.extra) => {}
+                Some(_) => return Err(HeaderError::Disagree { id }),
+            }
+        }
+        if union.dialect != self.dialect {
+            return Err(HeaderError::OtherRelease);
+        }
+        Ok(union)
+    }
+
     pub(super) fn declare(&mut self, declared: EventType) -> Result<(), HeaderError> {
         check_type(declared.id, declared.size)?;
         let texts = declared.description.len() + declared.extra.len();

@@ -1,0 +1,214 @@
+//! `eventlog split`: one log in, several logs out.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use ghc_eventlog::format::{CapNo, EventsByTime, Header, RawEvent};
+
+use crate::args::SplitArgs;
+use crate::blocks::Blocks;
+use crate::input::{self, Fault};
+use crate::outcome::{Outcome, complain};
+use crate::replay::same_file;
+use crate::sticky::{Entry, Sticky};
+use crate::units::{counted, size};
+
+pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> {
+    let file = &args.file;
+    let opened = match input::seekable(file) {
+        Ok(Some(input)) => EventsByTime::new(input).map_err(Fault::from),
+        Ok(None) => Err(Fault::Io(io::Error::other(
+            "not a file in which one can go back",
+        ))),
+        Err(error) => Err(Fault::Io(error)),
+    };
+    let mut events = match opened {
+        Ok(events) => events,
+        Err(fault) => return Ok(failed(file, &fault)),
+    };
+    let mut pieces = Pieces {
+        args,
+        header: events.header().clone(),
+        sticky: Sticky::default(),
+        open: BTreeMap::new(),
+        done: Vec::new(),
+        begun: 0,
+    };
+    let mut outcome = Outcome::Good;
+    loop {
+        match events.next() {
+            Ok(None) => break,
+            Ok(Some(raw)) => {
+                if args.to.is_some_and(|to| raw.time >= to) {
+                    break;
+                }
+                if let Err((name, error)) = pieces.event(&raw) {
+                    complain(&name, &error);
+                    return Ok(Outcome::Failed);
+                }
+            }
+            Err(error) => {
+                outcome = outcome.max(failed(file, &error.into()));
+                break;
+            }
+        }
+    }
+    if let Err((name, error)) = pieces.close() {
+        complain(&name, &error);
+        return Ok(Outcome::Failed);
+    }
+    for (path, events, bytes) in &pieces.done {
+        let events = counted(*events, "event", "events");
+        writeln!(out, "{}: {events}, {}", path.display(), size(*bytes))?;
+    }
+    if pieces.done.is_empty() {
+        complain(file, &"no events there: nothing written");
+        outcome = outcome.max(Outcome::Bad);
+    }
+    if let Some(fault) = events.fault() {
+        outcome = outcome.max(failed(file, &Fault::Log(*fault)));
+    }
+    Ok(outcome)
+}
+
+fn failed(file: &str, fault: &Fault) -> Outcome {
+    complain(file, fault);
+    match fault {
+        Fault::Log(_) => Outcome::Bad,
+        Fault::Io(_) => Outcome::Failed,
+    }
+}
+
+/// What cannot be written, and why.
+type Refused = (String, io::Error);
+
+struct Pieces<'a> {
+    args: &'a SplitArgs,
+    header: Header,
+    sticky: Sticky,
+    /// The pieces that grow: of each capability, or one at a time.
+    open: BTreeMap<Key, Piece>,
+    /// Name, events and bytes.
+    done: Vec<(PathBuf, u64, u64)>,
+    begun: u64,
+}
+
+/// What all events of a piece have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    All,
+    /// So many spans of time were before it.
+    Span(u64),
+    Cap(Option<CapNo>),
+}
+
+struct Piece {
+    path: PathBuf,
+    blocks: Blocks<BufWriter<File>>,
+    /// Whether there is more in it than what was before it.
+    used: bool,
+}
+
+impl Pieces<'_> {
+    fn event(&mut self, raw: &RawEvent<'_>) -> Result<(), Refused> {
+        if self.args.from.is_some_and(|from| raw.time < from) {
+            self.sticky.see(raw);
+            return Ok(());
+        }
+        let key = if self.args.caps {
+            Key::Cap(raw.cap)
+        } else if let Some(every) = self.args.every {
+            Key::Span(raw.time / every)
+        } else {
+            Key::All
+        };
+        let full = self.args.size.is_some_and(|size| {
+            let piece = self.open.get(&key);
+            piece.is_some_and(|piece| {
+                let more = piece.blocks.cost(raw.cap, raw.bytes().len());
+                piece.used && piece.blocks.size() + more > size
+            })
+        });
+        let other = !self.args.caps && !self.open.contains_key(&key);
+        if full || other {
+            self.close()?;
+        }
+        if !self.open.contains_key(&key) {
+            let piece = self.begin(key)?;
+            self.open.insert(key, piece);
+        }
+        let shared = self.sticky.see(raw);
+        for (of, piece) in &mut self.open {
+            // With a piece for each capability, what tells of more than one goes to all.
+            if *of == key || shared {
+                piece.used |= *of == key;
+                piece
+                    .blocks
+                    .event(raw.cap, raw.time, raw.bytes())
+                    .map_err(|error| (piece.path.display().to_string(), error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a piece with what must be told first.
+    fn begin(&mut self, key: Key) -> Result<Piece, Refused> {
+        self.begun += 1;
+        let path = self.path(key);
+        let name = path.display().to_string();
+        let begun = match same_file(Path::new(&self.args.file), &path) {
+            Ok(true) => Err(io::Error::other("a piece would overwrite the log")),
+            Ok(false) => File::create(&path),
+            Err(error) => Err(error),
+        };
+        let entries = match key {
+            Key::Cap(_) => self.sticky.shared(),
+            Key::All | Key::Span(_) => self.sticky.all(),
+        };
+        let blocks = begun.and_then(|file| {
+            let mut blocks = Blocks::new(BufWriter::new(file), &self.header)?;
+            for Entry {
+                time, cap, bytes, ..
+            } in entries
+            {
+                blocks.event(*cap, *time, bytes)?;
+            }
+            Ok(blocks)
+        });
+        match blocks {
+            Ok(blocks) => Ok(Piece {
+                path,
+                blocks,
+                used: false,
+            }),
+            Err(error) => Err((name, error)),
+        }
+    }
+
+    fn path(&self, key: Key) -> PathBuf {
+        let mut name = self.args.output.clone().into_os_string();
+        match key {
+            Key::Cap(Some(cap)) => name.push(format!("-cap{cap}")),
+            Key::Cap(None) => name.push("-none"),
+            Key::All if self.args.size.is_none() => {}
+            Key::All | Key::Span(_) => name.push(format!("-{:03}", self.begun)),
+        }
+        name.push(".eventlog");
+        name.into()
+    }
+
+    /// Ends the pieces that grow.
+    fn close(&mut self) -> Result<(), Refused> {
+        for piece in std::mem::take(&mut self.open).into_values() {
+            let Piece { path, blocks, .. } = piece;
+            let (events, bytes) = (blocks.events(), blocks.size());
+            blocks
+                .finish()
+                .map_err(|error| (path.display().to_string(), error))?;
+            self.done.push((path, events, bytes));
+        }
+        Ok(())
+    }
+}
