@@ -1,307 +1,300 @@
-//! One event buffer: the writing end that time-stamps, encodes and counts, and the reading end that
-//! the collector drains. A ring of bytes in which every commit is one whole event.
+//! A capability's event buffer as its writer sees it: the end that time-stamps, encodes and counts.
+//! The other end is a [`BufferReader`](crate::buffer_reader::BufferReader).
+//!
+//! The buffer is a ring of bytes in which every commit is one whole event, but for what each chunk
+//! begins and ends with; see [`chunk_record`](crate::chunk_record). The end of a chunk is the writer's
+//! to know: it leaves room for it, writes it before it asks for the next chunk, and so closes the chunk
+//! also where it is refused another.
 
+use crate::chunk_record::{ChunkEnd, ChunkHead};
 use crate::clock::Clock;
+use crate::counter::Counters;
 use crate::error::EmitError;
 use crate::format::{self, BlockMarker, CapNo, Event};
 use crate::marks::{Marks, StickyId};
 use crate::signals::Signals;
-use crate::statistics::{BufferStatistics, Lost};
 use crate::sticky::is_tracked;
-use chunkring::spsc::{Consumer, Producer, ReadSlice};
-use chunkring::{Builder, ReserveError};
+use chunkring::ReserveError;
+use chunkring::spsc::Producer;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::time::Instant;
 
 /// The longest event: a head with a length, and the most that the length can say.
-const MAX_EVENT_LEN: usize = format::VARIABLE_HEAD + format::MAX_PAYLOAD;
+pub(crate) const MAX_EVENT_LEN: usize = format::VARIABLE_HEAD + format::MAX_PAYLOAD;
+
+/// Chunks that a buffer can have at most.
+pub(crate) const MAX_CHUNKS: usize = 128;
 
 /// How a buffer of a given size is divided.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferShape {
-    chunk_len: usize,
-    chunks: usize,
+    /// Bytes of a chunk as the ring has it.
+    pub(crate) chunk_len: usize,
+    /// Bytes of it that count as the buffer's size.
+    pub(crate) share: usize,
+    pub(crate) chunks: usize,
 }
 
 impl BufferShape {
-    /// The smallest buffer: one chunk that takes the longest event.
-    pub(crate) const MINIMUM: usize = MAX_EVENT_LEN;
+    /// The smallest buffer: one chunk that makes a block with the longest event.
+    pub(crate) const MINIMUM: usize = BlockMarker::LEN + MAX_EVENT_LEN;
 
     /// The largest: a block's length has 32 bits, and a chunk can become one block.
     pub(crate) const MAXIMUM: usize = (u32::MAX as usize - BlockMarker::LEN) / 2;
 
-    /// Chunks of at least the longest event, four of them where the size allows: the collector can
-    /// then read one while two others are written and given back.
-    pub(crate) fn of_size(bytes: usize) -> Self {
-        let chunk_len = (bytes / 4).max(MAX_EVENT_LEN);
+    /// Bytes of a chunk of a capability's buffer that are not counted as its size.
+    pub(crate) const OVERHEAD: usize = ChunkHead::LEN + ChunkEnd::LEN;
+
+    /// A capability's buffer. Chunks of at least the longest event, four of them where the size allows:
+    /// the collector can then read one while two others are written and given back.
+    pub(crate) fn of_capability(bytes: usize) -> Self {
+        let share = bytes.div_ceil(4).max(Self::MINIMUM);
         BufferShape {
-            chunk_len,
-            chunks: (bytes / chunk_len).max(1),
+            chunk_len: share + Self::OVERHEAD,
+            share,
+            chunks: bytes.div_ceil(share).max(1),
         }
     }
-}
 
-/// Counts that one thread writes and any thread may read.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    events: AtomicU64,
-    bytes: AtomicU64,
-    full: AtomicU64,
-    stopped: AtomicU64,
-    /// Events that the collector is to look at.
-    tracked: AtomicU64,
-}
+    /// The shared buffer, whose chunks have lengths that are powers of two and that its ring can have. Two
+    /// of them at least, so that one can be drained while the other is filled.
+    pub(crate) fn of_shared(bytes: usize) -> Self {
+        const SHORTEST: usize = (2 * MAX_EVENT_LEN).next_power_of_two() / 2;
+        const LONGEST: usize = 1 << 24;
+        let chunk_len = 1 << (bytes / 4).clamp(SHORTEST, LONGEST).ilog2();
+        BufferShape {
+            chunk_len,
+            share: chunk_len,
+            chunks: bytes.div_ceil(chunk_len).max(2),
+        }
+    }
 
-/// Adds to a counter that only the calling thread writes.
-#[inline]
-fn add(counter: &AtomicU64, n: u64) {
-    // Relaxed: single writer. Release, for the Acquire in `BufferReader::statistics`: who sees the
-    // count sees what it counts, and what was counted before.
-    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Release);
-}
-
-/// Makes both ends of a buffer, with all its memory.
-pub(crate) fn buffer(
-    capability: Option<CapNo>,
-    shape: BufferShape,
-    clock: Clock,
-    signals: Arc<Signals>,
-) -> Result<(BufferWriter, BufferReader), chunkring::BuildError> {
-    let BufferShape { chunk_len, chunks } = shape;
-    let (producer, consumer) = Builder::new(chunk_len, chunks).preallocate(true).spsc()?;
-    let counters = Arc::new(CachePadded::new(Counters::default()));
-    let writer = BufferWriter {
-        producer,
-        clock,
-        last: 0,
-        unannounced: 0,
-        // Woken when an eighth is filled, the collector has the rest of the time to begin.
-        watermark: chunk_len * chunks / 8,
-        counters: Arc::clone(&counters),
-        signals,
-    };
-    Ok((
-        writer,
-        BufferReader {
-            capability,
-            consumer,
-            counters,
-            tracked: 0,
-            taken: 0,
-            late_events: 0,
-            late_bytes: 0,
-            blocks: 0,
-        },
-    ))
+    /// The most chunks where the buffer may grow to `max_bytes`.
+    pub(crate) fn most_chunks(self, max_bytes: usize) -> usize {
+        (max_bytes / self.share).clamp(self.chunks, MAX_CHUNKS.max(self.chunks))
+    }
 }
 
 /// The end that events are written to.
 #[derive(Debug)]
 pub(crate) struct BufferWriter {
     producer: Producer<u8>,
+    /// Bytes that events may take before something is to be done: the collector woken, or the next chunk
+    /// begun.
+    budget: usize,
+    /// What the budget was when it was last set.
+    granted: usize,
+    /// Bytes written since the collector was last woken, those of the budget left out.
+    unannounced: usize,
+    /// Whether there is a chunk whose end has not been written.
+    is_open: bool,
     clock: Clock,
     /// The latest time stamp written.
     last: u64,
-    /// Bytes written since the collector was last woken.
-    unannounced: usize,
-    watermark: usize,
     counters: Arc<CachePadded<Counters>>,
     signals: Arc<Signals>,
 }
 
 impl BufferWriter {
+    pub(crate) fn new(
+        producer: Producer<u8>,
+        clock: Clock,
+        counters: Arc<CachePadded<Counters>>,
+        signals: Arc<Signals>,
+    ) -> Self {
+        BufferWriter {
+            producer,
+            budget: 0,
+            granted: 0,
+            unannounced: 0,
+            is_open: false,
+            clock,
+            last: 0,
+            counters,
+            signals,
+        }
+    }
+
     /// Stamps, encodes and commits one event, unless the log has been stopped.
     #[inline]
     pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
-        if self.signals.is_stopped() {
-            add(&self.counters.stopped, 1);
-            return Err(EmitError::Stopped);
+        let len = event.encoded_len();
+        if len > self.budget || self.signals.is_stopped() {
+            self.prepare(len)?;
         }
-        self.commit(event)
-    }
-
-    /// Stamps, encodes and commits one event.
-    #[inline]
-    pub(crate) fn commit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
         // Known to the compiler where the caller says which event it is.
-        self.put(event, is_tracked(event.id())).map(drop)
+        self.put(event, len, is_tracked(event.id()));
+        Ok(())
     }
 
-    /// As [`emit`](Self::emit), and marks the event as one that the program wants to have replayed.
+    /// Sees to it that there is room for the event, and so that [`emit_sticky`](Self::emit_sticky) of it
+    /// waits for nothing.
+    pub(crate) fn make_room(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        let len = event.encoded_len();
+        if len > self.budget || self.signals.is_stopped() {
+            self.prepare(len)?;
+        }
+        Ok(())
+    }
+
+    /// As [`emit`](Self::emit), and marks the event as one that the program wants to have replayed. There
+    /// must be [room](Self::make_room) for it.
     pub(crate) fn emit_sticky(
         &mut self,
-        cap: Option<CapNo>,
+        cap: CapNo,
         event: &Event<'_>,
         marks: &mut Marks,
-    ) -> Result<StickyId, EmitError> {
-        if is_tracked(event.id()) || self.signals.is_stopped() {
-            return self.emit(event).map(|()| marks.number());
+    ) -> StickyId {
+        let time = self.put(event, event.encoded_len(), true);
+        if is_tracked(event.id()) {
+            return marks.number();
         }
-        let time = self.put(event, true)?;
-        Ok(marks.add(cap, time, event))
+        marks.add(Some(cap), time, event)
     }
 
-    /// Stamps, encodes and commits one event; tells the collector of it where it is `tracked`, and
-    /// the caller its time.
-    #[inline]
-    fn put(&mut self, event: &Event<'_>, tracked: bool) -> Result<u64, EmitError> {
-        let len = event.encoded_len();
+    /// Writes an event of `len` bytes, for which the budget must have room; tells the collector of it where
+    /// it is `tracked`, and the caller its time.
+    #[inline(always)]
+    fn put(&mut self, event: &Event<'_>, len: usize, tracked: bool) -> u64 {
         // Time never runs backwards within a buffer, even where the counters of two cores differ.
         let time = self.clock.now().max(self.last);
-        let mut grant = match self.producer.reserve(len) {
-            Ok(grant) => grant,
-            Err(refused) => return Err(count_refusal(refused, &self.counters, &self.signals)),
-        };
+        let mut grant = self
+            .producer
+            .reserve(len)
+            .expect("the budget is of the current chunk");
         let written = event.encode(time, grant.spare_mut());
         if tracked {
             // Before the commit: who reads the event finds it counted.
-            add(&self.counters.tracked, 1);
+            self.counters.track();
         }
         // SAFETY: `encode` has written the first `written` bytes of the slots it was given.
         unsafe { grant.assume_filled(written) };
         grant.commit_all();
         self.last = time;
-        // In this order, after the commit: see `BufferReader::last_statistics`.
-        add(&self.counters.events, 1);
-        add(&self.counters.bytes, written as u64);
-        self.unannounced += written;
-        if self.unannounced >= self.watermark {
+        self.budget -= written;
+        // After the commit: see `BufferReader::last_statistics`.
+        self.counters.take(written);
+        time
+    }
+
+    /// Sees to it that `len` bytes can be written; else counts the event as lost.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&mut self, len: usize) -> Result<(), EmitError> {
+        if self.signals.is_stopped() {
+            self.counters.stop();
+            return Err(EmitError::Stopped);
+        }
+        self.unannounced += std::mem::take(&mut self.granted) - std::mem::take(&mut self.budget);
+        // Woken when an eighth is filled, the collector has the rest of the time to begin.
+        let watermark = self.producer.capacity() / 8;
+        if self.unannounced >= watermark {
             self.unannounced = 0;
             self.signals.wake_collector();
         }
-        Ok(time)
-    }
-
-    /// Whether `len` bytes do not fit, or less than half of the buffer is free.
-    pub(crate) fn wants_draining(&mut self, len: usize) -> bool {
-        // Asked first, since a buffer of one chunk is given back only once the chunk is closed,
-        // which a reservation does that does not fit.
-        self.producer.reserve(len).is_err()
-            || self.producer.free_slots() < self.producer.capacity() / 2
-    }
-}
-
-/// Counts an event that was not taken in, by the cause.
-#[cold]
-fn count_refusal(refused: ReserveError, counters: &Counters, signals: &Signals) -> EmitError {
-    match refused {
-        ReserveError::Full => {
-            add(&counters.full, 1);
-            signals.wake_collector();
-            EmitError::Full
+        if self.rest() < len {
+            self.next_chunk(len)?;
         }
-        ReserveError::TooLong { .. } => unreachable!("a chunk takes the longest event"),
-        // The log's end takes the buffer's other half with it.
-        ReserveError::Closed => {
-            add(&counters.stopped, 1);
-            EmitError::Stopped
-        }
-    }
-}
-
-/// The end that the collector drains.
-#[derive(Debug)]
-pub(crate) struct BufferReader {
-    capability: Option<CapNo>,
-    consumer: Consumer<u8>,
-    counters: Arc<CachePadded<Counters>>,
-    /// Tracked events that have come out.
-    tracked: u64,
-    /// Bytes that have come out, those that came late included.
-    taken: u64,
-    /// Events found after the last block.
-    late_events: u64,
-    late_bytes: u64,
-    blocks: u64,
-}
-
-impl BufferReader {
-    pub(crate) fn capability(&self) -> Option<CapNo> {
-        self.capability
+        self.budget = self.rest().min(len.max(watermark - self.unannounced));
+        self.granted = self.budget;
+        Ok(())
     }
 
-    /// Bytes that are ready.
-    pub(crate) fn ready(&self) -> usize {
-        self.consumer.len()
-    }
-
-    /// Whole events, ready to become a block, and whether there may be tracked ones among them;
-    /// `None` where there are none now.
-    pub(crate) fn read(&mut self) -> Option<(ReadSlice<'_, u8>, bool)> {
-        let body = self.consumer.read().ok()?;
-        // Relaxed: an event that has been read has been acquired with all that its writer did before.
-        let tracked = self.counters.tracked.load(Ordering::Relaxed);
-        Some((body, tracked != self.tracked))
-    }
-
-    /// Whether nothing is here and nothing will come.
-    pub(crate) fn is_finished(&self) -> bool {
-        // In this order: what the writer committed last is seen once its end has been.
-        self.consumer.is_closed() && self.consumer.is_empty()
-    }
-
-    /// Counts a block of `len` bytes of events that has been made.
-    pub(crate) fn count_block(&mut self, len: usize) {
-        self.blocks += 1;
-        self.taken += len as u64;
-    }
-
-    /// Counts tracked events that have come out.
-    pub(crate) fn count_tracked(&mut self, count: u64) {
-        self.tracked += count;
-    }
-
-    /// Takes everything out that is ready, and counts it as come too late for the last block.
-    fn discard_late(&mut self) {
-        while let Ok(body) = self.consumer.read() {
-            self.late_events += count_events(&body);
-            self.late_bytes += body.len() as u64;
-            self.taken += body.len() as u64;
-            body.release_all();
+    /// Bytes that events may still take of the current chunk.
+    fn rest(&self) -> usize {
+        if self.is_open {
+            self.producer.rest_of_chunk() - ChunkEnd::LEN
+        } else {
+            0
         }
     }
 
-    /// The statistics after the last block, in which each event is either in a block or lost. Where
-    /// the writer has just committed an event, waits until it has counted it, too: some
-    /// instructions, or as long as its thread is kept from running.
-    pub(crate) fn last_statistics(&mut self) -> BufferStatistics {
-        loop {
-            self.discard_late();
-            let statistics = self.statistics();
-            // All that came out has been counted, and nothing that is still inside.
-            if statistics.bytes + self.late_bytes == self.taken && self.consumer.is_empty() {
-                return statistics;
+    /// Goes to the next chunk, which will have `len` bytes for an event; where there is none and the
+    /// policy says so, waits for it.
+    fn next_chunk(&mut self, len: usize) -> Result<(), EmitError> {
+        self.end_chunk();
+        let refused = match self.begin_chunk(len) {
+            Ok(()) => return Ok(()),
+            Err(ReserveError::Full) => self.wait_for_chunk(len),
+            Err(refused) => Err(refused),
+        };
+        let Err(refused) = refused else {
+            return Ok(());
+        };
+        match refused {
+            ReserveError::Full => {
+                self.counters.refuse(len);
+                self.signals.wake_collector();
+                Err(EmitError::Full)
             }
-            thread::yield_now();
+            ReserveError::TooLong { .. } => unreachable!("a chunk takes the longest event"),
+            // The log's end takes the buffer's other half with it.
+            ReserveError::Closed => {
+                self.counters.stop();
+                Err(EmitError::Stopped)
+            }
         }
     }
 
-    pub(crate) fn statistics(&self) -> BufferStatistics {
-        // Acquire: pairs with the Release in `add`.
-        let get = |counter: &AtomicU64| counter.load(Ordering::Acquire);
-        // In this order: the bytes were counted after the events.
-        let bytes = get(&self.counters.bytes);
-        let events = get(&self.counters.events);
-        BufferStatistics {
-            capability: self.capability,
-            // An event may be found late before it is counted.
-            events: events.saturating_sub(self.late_events),
-            bytes: bytes.saturating_sub(self.late_bytes),
-            blocks: self.blocks,
-            lost: Lost {
-                full: get(&self.counters.full),
-                stopped: get(&self.counters.stopped) + self.late_events,
-                sink: 0,
-            },
-        }
+    /// Tries again and again, asleep in between, as long as the policy allows.
+    fn wait_for_chunk(&mut self, len: usize) -> Result<(), ReserveError> {
+        let signals = Arc::clone(&self.signals);
+        let Some(limit) = signals.may_wait() else {
+            return Err(ReserveError::Full);
+        };
+        let outcome = signals.room.wait(Instant::now() + limit, || {
+            if signals.is_stopped() {
+                return Some(Err(ReserveError::Closed));
+            }
+            match self.begin_chunk(len) {
+                Err(ReserveError::Full) => {
+                    signals.wake_collector();
+                    // Somebody may have changed the policy.
+                    (!signals.is_waited()).then_some(Err(ReserveError::Full))
+                }
+                done => Some(done),
+            }
+        });
+        outcome.unwrap_or(Err(ReserveError::Full))
     }
-}
 
-/// Events in a run of whole events of ours.
-pub(crate) fn count_events(body: &[u8]) -> u64 {
-    format::events(body, format::Header::standard())
-        .map_while(Result::ok)
-        .count() as u64
+    /// Fills the rest of the current chunk, so that it is complete.
+    fn end_chunk(&mut self) {
+        if !std::mem::take(&mut self.is_open) {
+            return;
+        }
+        let rest = self.producer.rest_of_chunk();
+        let padding = rest - ChunkEnd::LEN;
+        let end = ChunkEnd {
+            taken: self.counters.taken(),
+            padding: padding as u64,
+        };
+        let mut grant = self
+            .producer
+            .reserve(rest)
+            .expect("it is what the chunk has left");
+        grant.spare_mut()[..padding].fill(std::mem::MaybeUninit::new(0));
+        // SAFETY: these slots have just been written.
+        unsafe { grant.assume_filled(padding) };
+        grant.extend_from_slice(&end.encode());
+        grant.commit_all();
+    }
+
+    /// Begins a chunk that has `len` bytes for an event.
+    fn begin_chunk(&mut self, len: usize) -> Result<(), ReserveError> {
+        // Nothing of it is used yet: the chunk that it lies in is asked how long it is.
+        drop(self.producer.reserve(ChunkHead::LEN + len)?);
+        let head = ChunkHead {
+            taken: self.counters.taken(),
+            refused: self.counters.refused(),
+            tracked: self.counters.tracked(),
+            chunk_len: self.producer.rest_of_chunk() as u64,
+        };
+        let mut grant = self.producer.reserve(ChunkHead::LEN)?;
+        grant.extend_from_slice(&head.encode());
+        grant.commit_all();
+        self.is_open = true;
+        Ok(())
+    }
 }

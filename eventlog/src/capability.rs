@@ -16,9 +16,9 @@ pub(crate) const CAPSETS: [CapsetId; 2] = [CapsetId::OS_PROCESS, CapsetId::CLOCK
 /// is not shared.
 ///
 /// Emitting an event takes no lock, makes no system call but to wake the collector now and then, and
-/// allocates nothing: it reads the clock, encodes the event into the buffer, and publishes it. Where
-/// the buffer is full the event is dropped and counted. Events arrive in the log in the order in
-/// which they were emitted.
+/// allocates nothing: it reads the clock, encodes the event into the buffer, and publishes it. What
+/// happens where the buffer is full is up to the log's [`Policy`](crate::Policy). Events arrive in the
+/// log in the order in which they were emitted.
 ///
 /// Once it has been dropped and its last event has been written, the collector says in the log that
 /// the capability is gone, and gives its number back.
@@ -149,9 +149,10 @@ impl Capability {
     ///
     /// [`EventLog::emit_sticky`]: crate::EventLog::emit_sticky
     pub fn emit_sticky(&mut self, event: &Event<'_>) -> Result<StickyId, EmitError> {
+        // Before the marks are taken, which the collector waits for.
+        self.writer.make_room(event)?;
         // Whole whatever a thread that panicked has done with them.
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        self.writer
-            .emit_sticky(Some(self.number), event, &mut marks)
+        Ok(self.writer.emit_sticky(self.number, event, &mut marks))
     }
 }

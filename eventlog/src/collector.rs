@@ -1,7 +1,7 @@
 //! Empties the buffers into the outputs, in order, and says what the log itself has to say. It is
 //! the only user of the outputs, and works under one lock, which no emitting thread ever takes.
 
-use crate::buffer::BufferReader;
+use crate::buffer_reader::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
 use crate::format::{CapNo, Event};
@@ -13,7 +13,7 @@ use crate::sink::{Sink, Unavailable};
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -88,14 +88,20 @@ impl Collector {
     /// outputs keep what they do not take.
     fn cut(&mut self, registry: &Mutex<Registry>) {
         self.adopt(registry);
+        // An event of the shared buffer can be read only when those before it have been written.
+        self.shared_writer.wait_for_writers();
+        self.shared.gather();
         let readers = || [&self.shared].into_iter().chain(&self.capabilities);
-        // In this order: what is ready has been stamped. The lengths are needed where the counters of
+        // In this order: what is ready has been stamped. The marks are needed where the counters of
         // two processors differ.
-        let ready: Vec<_> = readers().map(BufferReader::ready).collect();
+        let marks: Vec<_> = readers().map(BufferReader::mark).collect();
         let at = self.clock.now();
+        // Whatever has a stamp of before has been written after this.
+        self.shared_writer.wait_for_writers();
+        self.shared.gather();
         let readers = [&mut self.shared].into_iter().chain(&mut self.capabilities);
-        for (reader, ready) in readers.zip(ready) {
-            let _ = self.outputs.drain(reader, Extent::Cut { ready, at });
+        for (reader, mark) in readers.zip(marks) {
+            let _ = self.outputs.drain(reader, Extent::Cut { mark, at });
         }
     }
 
@@ -147,6 +153,8 @@ impl Collector {
     /// The sink's.
     pub(crate) fn finish(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
         if self.stopped_at.is_none() {
+            // Before the last look at the registry: who comes later is told so, and is not in the log.
+            lock(registry).end();
             self.adopt(registry);
             // The sink may still refuse what it has refused before, and then keeps the rest, too.
             let _ = self.outputs.retry();
@@ -185,13 +193,13 @@ impl Collector {
             .filter_map(BufferReader::capability)
             .collect();
         for cap in left {
-            if self.shared_writer.wants_draining(len_of(&removal(cap))) {
+            if self.shared_writer.wants_draining() {
                 self.write_all_blocks();
             }
             self.say(&removal(cap));
         }
         let end = CAPSETS.map(|capset| Event::CapsetDelete { capset });
-        if self.shared_writer.wants_draining(len_of(&end)) {
+        if self.shared_writer.wants_draining() {
             self.write_all_blocks();
         }
         self.say(&end);
@@ -207,7 +215,7 @@ impl Collector {
 
     /// Takes over the buffers that have been made since the last look.
     fn adopt(&mut self, registry: &Mutex<Registry>) {
-        let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = lock(registry);
         self.capabilities.append(registry.new_readers());
     }
 
@@ -224,18 +232,18 @@ impl Collector {
             };
             // Here and not where the capability is dropped: one that is dropped while the log is
             // stopped is spoken of once, too, and the number's next user later.
-            if self.shared_writer.wants_draining(len_of(&removal(cap))) {
+            if self.shared_writer.wants_draining() {
                 self.outputs.drain(&mut self.shared, Extent::Ready)?;
             }
+            let mut reader = self.capabilities.swap_remove(index);
+            // Nothing is left but losses; the output keeps what it refuses.
+            let _ = self.outputs.drain(&mut reader, Extent::All);
             self.say(&removal(cap));
-            let statistics = self.capabilities.swap_remove(index).statistics();
+            let statistics = reader.ended_statistics();
             let sum = self.ended.entry(cap).or_default();
             *sum += statistics;
             sum.capability = Some(cap);
-            registry
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .give_back(cap);
+            lock(registry).give_back(cap);
         }
         Ok(())
     }
@@ -283,12 +291,12 @@ impl Collector {
     }
 }
 
+fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What a log says of a capability that is gone.
 fn removal(cap: CapNo) -> [Event<'static>; 3] {
     let [process, clock] = CAPSETS.map(|capset| Event::CapsetRemoveCap { capset, cap });
     [process, clock, Event::CapDelete { cap }]
-}
-
-fn len_of(events: &[Event<'_>]) -> usize {
-    events.iter().map(Event::encoded_len).sum()
 }

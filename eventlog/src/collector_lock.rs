@@ -2,9 +2,9 @@
 //! that calls its own log, and that makes nobody wait for ever.
 
 use crate::collector::Collector;
+use crate::signals::Signals;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
 pub(crate) struct CollectorLock {
@@ -12,16 +12,16 @@ pub(crate) struct CollectorLock {
     /// go, and would win every time against a thread that has to wake up first.
     turn: Mutex<()>,
     collector: Mutex<Collector>,
-    /// The thread that holds the collector, as `here` names it; 0 where there is none.
-    holder: AtomicUsize,
+    /// Knows the thread that holds the collector.
+    signals: Arc<Signals>,
 }
 
 impl CollectorLock {
-    pub(crate) fn new(collector: Collector) -> Self {
+    pub(crate) fn new(collector: Collector, signals: Arc<Signals>) -> Self {
         CollectorLock {
             turn: Mutex::new(()),
             collector: Mutex::new(collector),
-            holder: AtomicUsize::new(0),
+            signals,
         }
     }
 
@@ -37,33 +37,23 @@ impl CollectorLock {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         drop(turn);
-        // Relaxed, here and below: a thread finds its own name only if it has written that itself.
-        self.holder.store(here(), Ordering::Relaxed);
+        self.signals.set_holder(true);
         Some(Held {
             collector,
-            holder: &self.holder,
+            signals: &self.signals,
         })
     }
 
     /// Whether this thread is within a call of the sink's.
     pub(crate) fn is_held_here(&self) -> bool {
-        self.holder.load(Ordering::Relaxed) == here()
+        self.signals.is_held_here()
     }
-}
-
-/// A name for this thread that no other thread has at the same time. Unlike
-/// [`thread::current`](std::thread::current), it can be had to the very end of the thread.
-fn here() -> usize {
-    thread_local! {
-        static HERE: u8 = const { 0 };
-    }
-    HERE.with(|here| std::ptr::from_ref(here).addr())
 }
 
 /// The collector, locked.
 pub(crate) struct Held<'a> {
     collector: MutexGuard<'a, Collector>,
-    holder: &'a AtomicUsize,
+    signals: &'a Signals,
 }
 
 impl Deref for Held<'_> {
@@ -83,6 +73,6 @@ impl DerefMut for Held<'_> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         // While the lock is still held: fields are dropped after this.
-        self.holder.store(0, Ordering::Relaxed);
+        self.signals.set_holder(false);
     }
 }

@@ -1,7 +1,7 @@
 //! A writer that takes whole blocks in order. What it refuses is kept, and offered again before
 //! anything else.
 
-use crate::buffer::count_events;
+use crate::buffer_reader::count_events;
 use crate::format::{BlockMarker, CapNo, END_MARKER};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};

@@ -20,7 +20,8 @@ use std::{error, fmt, io};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// The buffer is full: events come faster than the sink takes them.
+    /// The buffer is full: events come faster than the sink takes them, and the
+    /// [policy](crate::Policy) has no other way (any more).
     Full,
     /// The log has been stopped.
     Stopped,
@@ -50,7 +51,7 @@ impl error::Error for EmitError {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// A buffer of that size could not hold the largest event.
+    /// A buffer of that size could not hold the largest event and its block's marker.
     BufferTooSmall {
         /// Bytes asked for.
         bytes: usize,
@@ -76,16 +77,8 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::BufferTooSmall { bytes, minimum } => write!(
-                f,
-                "a buffer of {bytes} bytes cannot hold the largest event: at least {minimum} are needed"
-            ),
-            StartError::BufferTooLarge { bytes, maximum } => {
-                write!(
-                    f,
-                    "a buffer of {bytes} bytes is too large: at most {maximum} are possible"
-                )
-            }
+            StartError::BufferTooSmall { bytes, minimum } => too_small(f, *bytes, *minimum),
+            StartError::BufferTooLarge { bytes, maximum } => too_large(f, *bytes, *maximum),
             StartError::Buffer(_) => f.write_str("the shared event buffer could not be made"),
             StartError::SinkUsed => f.write_str("that sink has been used for a log before"),
             StartError::Io(_) => f.write_str("the event log could not be started"),
@@ -103,6 +96,79 @@ impl error::Error for StartError {
             | StartError::SinkUsed => None,
         }
     }
+}
+
+/// Why the buffers' size was not changed. All of them are as they were.
+///
+/// # Examples
+///
+/// ```
+/// use ghc_eventlog::{EventLog, ResizeError};
+///
+/// let log = EventLog::builder().start(std::io::sink())?;
+/// let refused = log.resize(64).unwrap_err();
+/// assert!(matches!(refused, ResizeError::TooSmall { bytes: 64, minimum: 65_571 }));
+/// # Ok::<(), ghc_eventlog::StartError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResizeError {
+    /// A buffer of that size could not hold the largest event and its block's marker.
+    TooSmall {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The least that will do.
+        minimum: usize,
+    },
+    /// A block of that size could not say its length.
+    TooLarge {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The most that will do.
+        maximum: usize,
+    },
+    /// Memory for buffers of that size could not be had.
+    Buffer {
+        /// Bytes asked for, of each buffer.
+        bytes: usize,
+        /// Why not.
+        source: chunkring::BuildError,
+    },
+}
+
+impl fmt::Display for ResizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ResizeError::TooSmall { bytes, minimum } => too_small(f, bytes, minimum),
+            ResizeError::TooLarge { bytes, maximum } => too_large(f, bytes, maximum),
+            ResizeError::Buffer { bytes, .. } => {
+                write!(f, "event buffers of {bytes} bytes each could not be made")
+            }
+        }
+    }
+}
+
+impl error::Error for ResizeError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            ResizeError::Buffer { source, .. } => Some(source),
+            ResizeError::TooSmall { .. } | ResizeError::TooLarge { .. } => None,
+        }
+    }
+}
+
+fn too_small(f: &mut fmt::Formatter<'_>, bytes: usize, minimum: usize) -> fmt::Result {
+    write!(
+        f,
+        "a buffer of {bytes} bytes cannot hold the largest event: at least {minimum} are needed"
+    )
+}
+
+fn too_large(f: &mut fmt::Formatter<'_>, bytes: usize, maximum: usize) -> fmt::Result {
+    write!(
+        f,
+        "a buffer of {bytes} bytes is too large: at most {maximum} are possible"
+    )
 }
 
 /// Why a log gave no capability.

@@ -44,23 +44,29 @@
 //! ```
 //!
 //! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, and
-//! three stores that publish and count it. No lock, no allocation, no I/O, and never a wait; now and
-//! then a wake-up of the collector, which is a system call where the collector sleeps. (Events of the
-//! *shared* buffer, which belong to no capability, take a lock.)
+//! three stores that publish and count it. No lock, no allocation, no I/O, and never a wait unless the
+//! [`Policy`] says so; now and then a wake-up of the collector, which is a system call where the
+//! collector sleeps. (Events of the *shared* buffer, which belong to no capability, take a lock that no
+//! other thread wants at that moment. The first events after a [resize](EventLog::resize) take one to
+//! get at the memory.)
 //!
-//! **What can be lost.** A buffer that is full refuses the event; an event that is emitted after the
-//! log was stopped is refused; a sink that will not take the last blocks leaves them undelivered.
-//! All of it is counted, by buffer and cause, in [`Statistics`]. Nothing else is lost while the
-//! process lives; one that ends without stopping its log loses what the collector has not written
-//! yet.
+//! **What can be lost.** A buffer that is full drops the event, or older ones, as the [`Policy`] says;
+//! an event that is emitted after the log was stopped is refused; a sink that will not take the last
+//! blocks leaves them undelivered. All of it is counted, by buffer and cause, in [`Statistics`]; and
+//! what a buffer has lost is told in the log itself, where it is missing, by an
+//! [`EventsLost`](format::Event::EventsLost) event. (No event is too large: text is cut.) Nothing else
+//! is lost while the process lives; one that ends without stopping its log loses what the collector has
+//! not written yet.
 //!
 //! **Memory.** Each buffer is allocated when its capability is made
-//! ([512 KiB](Builder::buffer_size)), and freed when the capability is gone and its last event has
-//! been written. A sink that refuses a block makes the collector keep a copy of that block.
+//! ([512 KiB](Builder::buffer_size)), can be [resized](EventLog::resize), and is freed when the
+//! capability is gone and its last event has been written. A sink that refuses a block makes the
+//! collector keep a copy of that block. What comes out of the shared buffer is copied once on its way.
 //!
 //! **Order.** The events of a capability are in the log in the order in which they were emitted, and
-//! their time stamps never decrease. Blocks of different capabilities alternate; readers sort by
-//! time.
+//! their time stamps never decrease. Events of the shared buffer are there in the order in which their
+//! places were taken, and their time stamps nearly so. Blocks of different capabilities alternate;
+//! readers sort by time.
 //!
 //! **Without ceremony.** [`trace`] has macros that write to one log for the whole process, and sees to
 //! each thread's capability by itself; with the feature `tracing` also a layer for `tracing-subscriber`.
@@ -89,31 +95,39 @@
 //! ```
 
 mod buffer;
+mod buffer_reader;
 mod capability;
+mod chunk_record;
 mod clock;
 mod collector;
 mod collector_lock;
+mod counter;
 mod delivery;
 mod error;
 pub mod format;
 mod log;
 mod marks;
 mod outputs;
+mod policy;
 mod redirect;
 mod registry;
 pub mod relay;
+mod room;
 mod shared_buffer;
 mod signals;
 mod sink;
+mod sizes;
 mod statistics;
 mod sticky;
+mod stock;
 pub mod trace;
 
 pub use capability::Capability;
 pub use clock::Clock;
-pub use error::{CapabilityError, EmitError, StartError, StopError};
+pub use error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
 pub use log::{Builder, EventLog};
 pub use marks::StickyId;
+pub use policy::Policy;
 pub use redirect::{Previous, SetSinkError, Start};
 pub use sink::{MemoryContent, Sink};
 pub use statistics::{BufferStatistics, Lost, Statistics};

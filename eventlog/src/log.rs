@@ -1,18 +1,19 @@
 //! The life of an event log: how it is started, what it hands out, and how it ends.
 
-use crate::buffer::{BufferShape, buffer};
 use crate::capability::{CAPSETS, Capability};
 use crate::clock::Clock;
 use crate::collector::Collector;
 use crate::collector_lock::{CollectorLock, Held};
-use crate::error::{CapabilityError, EmitError, StartError, StopError};
+use crate::error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
 use crate::format::{CapsetType, Event, Header, Strings, ZStr};
 use crate::marks::{Marks, StickyId};
 use crate::outputs::Outputs;
+use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
 use crate::signals::Signals;
 use crate::sink::Sink;
+use crate::sizes::Sizes;
 use crate::statistics::Statistics;
 use crate::sticky::Sticky;
 use std::io::{self, Write};
@@ -51,14 +52,18 @@ pub struct Builder {
     flush_interval: Duration,
     arguments: Option<Vec<String>>,
     sticky_limit: usize,
+    policy: Policy,
 }
 
 impl Builder {
-    /// Bytes of each capability's buffer, and of the shared one. At least 65,547 (the longest
-    /// event); 512 KiB where this is not called. All of it is allocated when the buffer is made.
+    /// Bytes of each capability's buffer, and of the shared one. At least 65,571 (the longest
+    /// event and the marker of its block); 512 KiB where this is not called. All of it is allocated
+    /// when the buffer is made. It can be [changed](EventLog::resize) while the log is written.
     ///
     /// A buffer is divided into chunks, four where the longest event allows, and room comes back a
-    /// chunk at a time.
+    /// chunk at a time. A chunk takes 64 bytes more than its share. The shared buffer's chunks have
+    /// lengths that are powers of two, 128 KiB at least and 16 MiB at most; there are two of them at least,
+    /// and each takes twice its memory.
     ///
     /// ```
     /// let builder = ghc_eventlog::EventLog::builder().buffer_size(2 * 1024 * 1024);
@@ -66,6 +71,22 @@ impl Builder {
     #[must_use]
     pub fn buffer_size(mut self, bytes: usize) -> Self {
         self.buffer_size = bytes;
+        self
+    }
+
+    /// What becomes of an event that its buffer has no room for: [`Policy::DropNewest`] where this is
+    /// not called. It can be [changed](EventLog::set_policy) while the log is written.
+    ///
+    /// ```
+    /// use ghc_eventlog::{EventLog, Policy};
+    /// use std::time::Duration;
+    ///
+    /// let patient = Policy::Wait { limit: Duration::from_millis(50) };
+    /// let builder = EventLog::builder().policy(patient);
+    /// ```
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
         self
     }
 
@@ -123,9 +144,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn file(self, path: impl AsRef<Path>) -> Result<EventLog, StartError> {
-        // A size that is refused leaves no file behind.
-        self.check()?;
-        self.sink(Sink::file(path).map_err(StartError::Io)?)
+        self.sink_with(|| Sink::file(path).map_err(StartError::Io))
     }
 
     /// Starts a log that is written to `writer`, as [`sink`](Self::sink) does.
@@ -165,11 +184,25 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sink(self, sink: Sink) -> Result<EventLog, StartError> {
-        let shape = self.check()?;
+        self.sink_with(|| Ok(sink))
+    }
+
+    /// As [`sink`](Self::sink), with one that is opened only when the buffers have been made.
+    fn sink_with(
+        self,
+        open: impl FnOnce() -> Result<Sink, StartError>,
+    ) -> Result<EventLog, StartError> {
+        self.check()?;
         let clock = Clock::new();
         let signals = Arc::new(Signals::default());
-        let (shared, reader) =
-            buffer(None, shape, clock.clone(), Arc::clone(&signals)).map_err(StartError::Buffer)?;
+        let sizes = Sizes::new(
+            self.buffer_size,
+            self.policy,
+            clock.clone(),
+            Arc::clone(&signals),
+        );
+        let (shared, reader) = sizes.shared_buffer().map_err(StartError::Buffer)?;
+        let sink = open()?;
         let mut delivery = sink.take().map_err(|_| StartError::SinkUsed)?;
         if delivery.has_begun() {
             sink.put_back(delivery);
@@ -179,7 +212,7 @@ impl Builder {
             sink.put_back_closed();
             return Err(StartError::Io(error));
         }
-        let shared = Arc::new(SharedBuffer::new(shared));
+        let shared = Arc::new(shared);
         let marks = Arc::<Mutex<Marks>>::default();
         let sticky = Sticky::new(self.sticky_limit);
         let outputs = Outputs::new(
@@ -191,11 +224,11 @@ impl Builder {
         );
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
-            shape,
+            collector: CollectorLock::new(collector, Arc::clone(&signals)),
+            sizes,
             signals,
             shared,
             registry: Mutex::new(Registry::default()),
-            collector: CollectorLock::new(collector),
             sink: Mutex::new(sink),
             marks,
             clock,
@@ -215,22 +248,17 @@ impl Builder {
         })))
     }
 
-    /// The buffers' shape, where their size is within its bounds.
-    fn check(&self) -> Result<BufferShape, StartError> {
-        let bytes = self.buffer_size;
-        if bytes < BufferShape::MINIMUM {
-            return Err(StartError::BufferTooSmall {
-                bytes,
-                minimum: BufferShape::MINIMUM,
-            });
-        }
-        if bytes > BufferShape::MAXIMUM {
-            return Err(StartError::BufferTooLarge {
-                bytes,
-                maximum: BufferShape::MAXIMUM,
-            });
-        }
-        Ok(BufferShape::of_size(bytes))
+    /// Whether the buffers' size is within its bounds.
+    fn check(&self) -> Result<(), StartError> {
+        Sizes::check(self.buffer_size).map_err(|refused| match refused {
+            ResizeError::TooSmall { bytes, minimum } => {
+                StartError::BufferTooSmall { bytes, minimum }
+            }
+            ResizeError::TooLarge { bytes, maximum } => {
+                StartError::BufferTooLarge { bytes, maximum }
+            }
+            ResizeError::Buffer { source, .. } => StartError::Buffer(source),
+        })
     }
 }
 
@@ -282,7 +310,12 @@ impl EventLog {
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             arguments: None,
             sticky_limit: DEFAULT_STICKY_LIMIT,
+            policy: Policy::default(),
         }
+    }
+
+    pub(crate) fn sizes(&self) -> &Sizes {
+        &self.0.core.sizes
     }
 
     /// A capability for a thread to write its events with. Allocates its buffer, and says in the log
@@ -306,7 +339,9 @@ impl EventLog {
     /// Emits `event` to the shared buffer, stamped with the time now. An event that cannot be taken
     /// in is counted as [lost](crate::Lost).
     ///
-    /// Waits for other threads that do the same; a thread that emits often does better with a
+    /// Waits for no other thread, but for room where the [`Policy`] says so. (On processors without
+    /// atomic words of 64 bits, threads that do this wait for each other.) Allocates only where more
+    /// threads than ever before are in the middle of this. A thread that emits often does better with a
     /// [`capability`](Self::capability). Readers expect events about threads and garbage collections
     /// from a capability.
     ///
@@ -543,7 +578,7 @@ impl Drop for Handle {
 /// What the log and its collector's thread share.
 #[derive(Debug)]
 pub(crate) struct Core {
-    shape: BufferShape,
+    sizes: Sizes,
     clock: Clock,
     signals: Arc<Signals>,
     shared: Arc<SharedBuffer>,
@@ -598,25 +633,30 @@ impl Core {
             return Err(CapabilityError::Stopped);
         }
         let number = self.registry().take_number()?;
-        let made = buffer(
-            Some(number),
-            self.shape,
-            self.clock.clone(),
-            Arc::clone(&self.signals),
-        );
-        let (writer, reader) = made.map_err(|error| {
+        let (writer, reader) = self.sizes.buffer(number).map_err(|error| {
             self.registry().give_back(number);
             CapabilityError::Buffer(error)
         })?;
-        // Introduced before the collector can see its buffer.
-        self.define(&Event::CapCreate { cap: number });
-        for capset in CAPSETS {
-            self.define(&Event::CapsetAssignCap {
-                capset,
-                cap: number,
-            });
+        let [process, clock] = CAPSETS.map(|capset| Event::CapsetAssignCap {
+            capset,
+            cap: number,
+        });
+        let introduction = [Event::CapCreate { cap: number }, process, clock];
+        if self.shared.wants_draining() {
+            self.pass();
         }
-        self.registry().add(reader);
+        // The log's end takes the registry, too. Whoever is before it is introduced by the log, and seen
+        // off; whoever comes later is neither. The collector sees the buffer after the introduction.
+        let mut registry = self.registry();
+        if registry.has_ended() {
+            return Err(CapabilityError::Stopped);
+        }
+        for event in &introduction {
+            // Where other threads have taken the room, the loss is counted.
+            let _ = self.shared.emit_last(event);
+        }
+        registry.add(reader);
+        drop(registry);
         Ok(Capability::new(number, writer, Arc::clone(&self.marks)))
     }
 
@@ -668,7 +708,7 @@ impl Core {
     /// Emits an event that the log should not be without: where the shared buffer is getting full,
     /// this thread empties it first.
     fn define(&self, event: &Event<'_>) {
-        if self.shared.wants_draining(event.encoded_len()) {
+        if self.shared.wants_draining() {
             // Where the sink refuses, the event may be lost like any other, and is counted then.
             self.pass();
         }

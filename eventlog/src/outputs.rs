@@ -4,7 +4,7 @@
 //! events: the sticky ones are remembered, and all are given to the primary output, which may take
 //! them as slices or as whole chunks.
 
-use crate::buffer::BufferReader;
+use crate::buffer_reader::{Body, BufferReader};
 use crate::clock::Clock;
 use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
@@ -28,10 +28,10 @@ enum Primary {
 pub(crate) enum Extent {
     /// What it holds now, and what has come by the last block of that.
     Ready,
-    /// Until it is empty.
+    /// Until it is empty, and what was lost since.
     All,
-    /// The first `ready` bytes, and what follows up to the time `at`.
-    Cut { ready: usize, at: u64 },
+    /// What lies before the mark, and what follows up to the time `at`.
+    Cut { mark: u64, at: u64 },
 }
 
 /// All that takes a log's blocks.
@@ -76,40 +76,32 @@ impl Outputs {
     /// no error.
     pub(crate) fn drain(&mut self, reader: &mut BufferReader, extent: Extent) -> io::Result<()> {
         let capability = reader.capability();
-        let mut left = match extent {
+        let mark = match extent {
             Extent::Ready | Extent::All => reader.ready(),
-            Extent::Cut { ready, .. } => ready,
+            Extent::Cut { mark, .. } => mark,
         };
         // At least one look, which also gives a chunk back that was closed after its last event.
-        while let Some((body, tracked)) = reader.read() {
+        while let Some(body) = reader.read() {
             let len = match extent {
                 Extent::Ready | Extent::All => body.len(),
-                Extent::Cut { at, .. } => len_until(&body, left, at),
+                Extent::Cut { at, .. } => len_until(&body, body.before(mark), at),
             };
             if len == 0 {
                 break;
             }
             let whole = len == body.len();
-            left = left.saturating_sub(len);
-            let block = &body[..len];
-            let tracked = match tracked {
+            let tracked = match body.is_tracked() {
                 false => 0,
                 true => self
                     .sticky
-                    .observe(capability, block, &mut lock(&self.marks)),
+                    .observe(capability, &body[..len], &mut lock(&self.marks)),
             };
-            let marker = marker(capability, block, self.clock.now());
-            let outcome = match &mut self.primary {
-                // Taken in either way: written, or kept.
-                Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
-            };
-            body.release(len);
-            reader.count_block(len);
+            let outcome = hand_out(&mut self.primary, &self.clock, capability, body, len);
             reader.count_tracked(tracked);
             match extent {
                 Extent::Ready => {
                     outcome?;
-                    if left == 0 {
+                    if reader.position() >= mark {
                         break;
                     }
                 }
@@ -117,6 +109,13 @@ impl Outputs {
                 // The first event of the rest is later.
                 Extent::Cut { .. } if !whole => break,
                 Extent::Cut { .. } => {}
+            }
+        }
+        if let Extent::All = extent {
+            if let Some(body) = reader.last_losses(self.clock.now()) {
+                // Kept where it is refused.
+                let len = body.len();
+                let _ = hand_out(&mut self.primary, &self.clock, capability, body, len);
             }
         }
         Ok(())
@@ -270,6 +269,24 @@ fn len_until(body: &[u8], ready: usize, at: u64) -> usize {
 fn lock(marks: &Mutex<Marks>) -> MutexGuard<'_, Marks> {
     // Whole whatever a thread that panicked has done with them.
     marks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a block of the first `len` bytes of `body` and hands it to the output.
+fn hand_out(
+    primary: &mut Primary,
+    clock: &Clock,
+    capability: Option<CapNo>,
+    body: Body<'_>,
+    len: usize,
+) -> io::Result<()> {
+    let block = &body[..len];
+    let marker = marker(capability, block, clock.now());
+    let outcome = match primary {
+        // Taken in either way: written, or kept.
+        Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
+    };
+    body.release(len);
+    outcome
 }
 
 /// The marker of a block that ends now.

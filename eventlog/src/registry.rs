@@ -1,6 +1,6 @@
 //! Which capability numbers are in use, and the buffers that the collector has not taken over yet.
 
-use crate::buffer::BufferReader;
+use crate::buffer_reader::BufferReader;
 use crate::error::{CapabilityError, MAX_CAPABILITIES};
 use crate::format::CapNo;
 use std::cmp::Reverse;
@@ -13,6 +13,8 @@ pub(crate) struct Registry {
     /// Those of them that are free again, the lowest first.
     free: BinaryHeap<Reverse<CapNo>>,
     new_readers: Vec<BufferReader>,
+    /// Whether the log has ended: whoever comes now is not in it.
+    ended: bool,
 }
 
 impl Registry {
@@ -35,6 +37,15 @@ impl Registry {
     /// Makes `number` free again.
     pub(crate) fn give_back(&mut self, number: CapNo) {
         self.free.push(Reverse(number));
+    }
+
+    /// Says that the log has ended. Whoever holds the registry and finds that it has not is still in it.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// Leaves a buffer for the collector.

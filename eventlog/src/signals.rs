@@ -1,14 +1,31 @@
 //! What every buffer of a log shares with the collector besides data: whether the log has been
-//! stopped, and whom to wake.
+//! stopped, whom to wake, and who waits.
 
+use crate::room::Room;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::Thread;
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     stopped: AtomicBool,
     collector: OnceLock<Thread>,
+    /// The thread that holds the collector, as `here` names it; 0 where there is none.
+    holder: AtomicUsize,
+    /// How long an event waits for room, in microseconds; 0 where it does not.
+    wait_limit: AtomicU32,
+    /// Writers that wait for room.
+    pub(crate) room: Room,
+}
+
+/// A name for this thread that no other thread has at the same time. Unlike
+/// [`thread::current`](std::thread::current), it can be had to the very end of the thread.
+fn here() -> usize {
+    thread_local! {
+        static HERE: u8 = const { 0 };
+    }
+    HERE.with(|here| std::ptr::from_ref(here).addr())
 }
 
 impl Signals {
@@ -31,11 +48,48 @@ impl Signals {
         // tells the collector of it.
         self.stopped.store(true, Ordering::Relaxed);
         self.wake_collector();
+        self.room.notify();
     }
 
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         // Relaxed: see `stop`.
         self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Says whether this thread holds the collector from now on.
+    pub(crate) fn set_holder(&self, held: bool) {
+        // Relaxed, here and below: a thread finds its own name only if it has written that itself.
+        let holder = if held { here() } else { 0 };
+        self.holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Whether this thread holds the collector, and so is within a call of the sink's or about to make
+    /// one.
+    pub(crate) fn is_held_here(&self) -> bool {
+        self.holder.load(Ordering::Relaxed) == here()
+    }
+
+    /// Says how long events wait for room.
+    pub(crate) fn set_wait_limit(&self, limit: Duration) {
+        // No more than an hour, so it fits. No shorter than what can be said, unless it is zero.
+        let micros = limit.as_nanos().div_ceil(1_000);
+        let micros = u32::try_from(micros).unwrap_or(u32::MAX);
+        // Relaxed: a setting.
+        self.wait_limit.store(micros, Ordering::Relaxed);
+    }
+
+    /// Whether events wait for room.
+    pub(crate) fn is_waited(&self) -> bool {
+        // Relaxed: a setting.
+        self.wait_limit.load(Ordering::Relaxed) != 0
+    }
+
+    /// How long this thread may wait for room; `None` where it may not. Whoever holds the collector
+    /// would wait for itself.
+    pub(crate) fn may_wait(&self) -> Option<Duration> {
+        // Relaxed: a setting.
+        let micros = self.wait_limit.load(Ordering::Relaxed);
+        (micros != 0 && !self.is_held_here()).then(|| Duration::from_micros(micros.into()))
     }
 }

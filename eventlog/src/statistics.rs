@@ -87,8 +87,15 @@ pub struct BufferStatistics {
     pub events: u64,
     /// Bytes of these events.
     pub bytes: u64,
-    /// Blocks made of them.
+    /// Blocks made of them, those included that tell of losses.
     pub blocks: u64,
+    /// Bytes that the buffer may hold, as it is set for the chunks to come; the shared one's is rounded
+    /// up. 0 for a capability that is gone; the sum, where several have the same number.
+    pub size: usize,
+    /// Bytes of memory that the buffer's chunks take: more than its size by some for each chunk, until it
+    /// has been drained after a shrink, and while it has grown; less, where chunks have not been needed
+    /// yet since a change of size (their memory is there all the same).
+    pub memory: usize,
     /// Events lost.
     pub lost: Lost,
 }
@@ -99,13 +106,16 @@ pub struct BufferStatistics {
 ///
 /// ```
 /// let lost = ghc_eventlog::Lost::default();
-/// assert_eq!(lost.total(), lost.full + lost.stopped + lost.sink);
+/// assert_eq!(lost.total(), lost.full + lost.overwritten + lost.stopped + lost.sink);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
     /// Refused since the buffer was full.
     pub full: u64,
+    /// Taken in, and overwritten by newer ones, as far as the collector has come to where they are
+    /// missing; after a flush it has.
+    pub overwritten: u64,
     /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
     /// and come too late for the last block).
     pub stopped: u64,
@@ -121,7 +131,7 @@ impl Lost {
     /// assert_eq!(ghc_eventlog::Lost::default().total(), 0);
     /// ```
     pub fn total(&self) -> u64 {
-        self.full + self.stopped + self.sink
+        self.full + self.overwritten + self.stopped + self.sink
     }
 }
 
@@ -131,6 +141,7 @@ impl std::ops::Add for Lost {
     fn add(self, other: Lost) -> Lost {
         Lost {
             full: self.full + other.full,
+            overwritten: self.overwritten + other.overwritten,
             stopped: self.stopped + other.stopped,
             sink: self.sink + other.sink,
         }
@@ -143,6 +154,8 @@ impl std::ops::AddAssign for BufferStatistics {
         self.events += other.events;
         self.bytes += other.bytes;
         self.blocks += other.blocks;
+        self.size += other.size;
+        self.memory += other.memory;
         self.lost = self.lost + other.lost;
     }
 }

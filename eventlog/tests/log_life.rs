@@ -122,7 +122,7 @@ fn a_thread_that_fills_its_buffer_wakes_the_collector() {
 
 #[test]
 fn a_buffer_size_out_of_bounds_is_refused_with_the_bound() {
-    for bytes in [0, 1, 65_546] {
+    for bytes in [0, 1, 65_570] {
         let error = EventLog::builder()
             .buffer_size(bytes)
             .start(Vec::new())
@@ -130,14 +130,14 @@ fn a_buffer_size_out_of_bounds_is_refused_with_the_bound() {
         assert!(matches!(
             error,
             StartError::BufferTooSmall {
-                minimum: 65_547,
+                minimum: 65_571,
                 ..
             }
         ));
         assert_eq!(
             error.to_string(),
             format!(
-                "a buffer of {bytes} bytes cannot hold the largest event: at least 65547 are needed"
+                "a buffer of {bytes} bytes cannot hold the largest event: at least 65571 are needed"
             )
         );
     }
@@ -158,24 +158,19 @@ fn a_buffer_size_out_of_bounds_is_refused_with_the_bound() {
 fn the_smallest_buffer_takes_the_largest_event_again_and_again() {
     let memory = Memory::default();
     let log = EventLog::builder()
-        .buffer_size(65_547)
+        .buffer_size(65_571)
         .start(memory.clone())
         .unwrap();
     let mut capability = log.capability().unwrap();
     let text = "w".repeat(65_535);
     for _ in 0..5 {
-        capability
-            .try_emit(&Event::UserMessage { text: "small" })
-            .unwrap();
-        log.flush().unwrap();
-        // The first may find that the chunk has to be closed for it.
-        while capability
-            .try_emit(&Event::UserMessage { text: &text })
-            .is_err()
-        {
+        for text in ["small", &text] {
+            // The first try may find that the chunk has to be closed for it.
+            while capability.try_emit(&Event::UserMessage { text }).is_err() {
+                log.flush().unwrap();
+            }
             log.flush().unwrap();
         }
-        log.flush().unwrap();
     }
     drop(capability);
     log.stop().unwrap();
@@ -275,7 +270,7 @@ fn a_capability_that_is_dropped_while_the_log_is_stopped_goes_once() {
 fn the_smallest_buffer_tells_of_every_capability_and_of_long_arguments() {
     let memory = Memory::default();
     let log = EventLog::builder()
-        .buffer_size(65_547)
+        .buffer_size(65_571)
         .flush_interval(Duration::MAX)
         .arguments(["é".repeat(1 << 20)])
         .start(memory.clone())

@@ -9,24 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
-use written::{Memory, Written};
-
-/// A sink that hangs as long as somebody holds the gate.
-struct Gated {
-    gate: Arc<Mutex<()>>,
-    memory: Memory,
-}
-
-impl Write for Gated {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _open = self.gate.lock().unwrap();
-        self.memory.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use written::{Gated, Memory, Written};
 
 #[test]
 fn a_stuck_sink_stops_nobody_and_costs_only_what_does_not_fit() {

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "no test file uses all of it")]
 
-use ghc_eventlog::format::{BlockMarker, CapNo, Decoded, Decoder, Event, Record};
+use ghc_eventlog::format::{BlockMarker, CapNo, Decoded, Decoder, Event, LossCause, Record};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +26,23 @@ impl Write for Memory {
     }
 }
 
+/// A sink that hangs as long as somebody holds the gate.
+pub(crate) struct Gated {
+    pub(crate) gate: Arc<Mutex<()>>,
+    pub(crate) memory: Memory,
+}
+
+impl Write for Gated {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _open = self.gate.lock().unwrap();
+        self.memory.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// An event as it lies in a log, with its text as a string of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Read {
@@ -34,6 +51,8 @@ pub(crate) struct Read {
     pub(crate) id: u16,
     /// The text of a user message or marker.
     pub(crate) text: String,
+    /// What the event says was lost.
+    pub(crate) lost: Option<(LossCause, u64, u64)>,
 }
 
 /// A log, read strictly to its end.
@@ -62,9 +81,18 @@ impl Written {
         while let Some(record) = decoder.next(&mut log).expect("a valid log") {
             match record {
                 Record::Event(raw) => {
+                    let mut lost = None;
                     let text = match raw.decode().expect("a readable event") {
                         Decoded::Known(Event::UserMessage { text }) => text,
                         Decoded::Known(Event::UserMarker { name }) => name,
+                        Decoded::Known(Event::EventsLost {
+                            cause,
+                            events,
+                            bytes,
+                        }) => {
+                            lost = Some((cause, events, bytes));
+                            ""
+                        }
                         Decoded::Known(_) | Decoded::User(_) => "",
                         Decoded::Other { .. } => panic!("an event of no known type"),
                     };
@@ -73,6 +101,7 @@ impl Written {
                         time: raw.time,
                         id: raw.id,
                         text: text.to_owned(),
+                        lost,
                     };
                     written.events.push(read);
                 }
@@ -103,8 +132,20 @@ impl Written {
             .collect()
     }
 
-    /// Events of one capability, or of none, block markers left out.
+    /// Events of one capability, or of none; block markers and those that tell of losses left out.
     pub(crate) fn count(&self, cap: Option<CapNo>) -> u64 {
-        self.events.iter().filter(|event| event.cap == cap).count() as u64
+        let own = |event: &&Read| event.cap == cap && event.lost.is_none();
+        self.events.iter().filter(own).count() as u64
+    }
+
+    /// Events, and their bytes, that the log itself says one capability, or none, has lost by a cause.
+    pub(crate) fn lost(&self, of: Option<CapNo>, by: LossCause) -> (u64, u64) {
+        let mut sum = (0, 0);
+        for event in self.events.iter().filter(|event| event.cap == of) {
+            if let Some((_, events, bytes)) = event.lost.filter(|(cause, ..)| *cause == by) {
+                sum = (sum.0 + events, sum.1 + bytes);
+            }
+        }
+        sum
     }
 }

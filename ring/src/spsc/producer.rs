@@ -527,9 +527,17 @@ impl<T> Producer<T> {
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
-    /// Slots left in the current chunk.
-    #[cfg(not(loom))]
-    pub(super) fn rest_of_chunk(&self) -> usize {
+    /// Slots left in the current chunk: the longest reservation that does not begin another one.
+    ///
+    /// ```
+    /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc()?;
+    /// assert_eq!(producer.rest_of_chunk(), 0);
+    /// producer.push(1).unwrap();
+    /// assert_eq!(producer.rest_of_chunk(), 3);
+    /// # Ok::<(), chunkring::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn rest_of_chunk(&self) -> usize {
         self.end.wrapping_sub(self.position())
     }
 
