@@ -328,8 +328,9 @@ fn flush_has_its_turn_while_threads_keep_the_collector_busy() {
         done.store(true, Ordering::Relaxed);
     });
     // The pass that was under way, the flush's own, and one more where this thread was slow to ask:
-    // each writes three full buffers and some of what has come meanwhile.
-    assert!(most <= 80, "{most} writes");
+    // each writes three full buffers and some of what has come meanwhile, and before each of the blocks
+    // one that tells what has been dropped.
+    assert!(most <= 160, "{most} writes");
 }
 
 #[test]
