@@ -4,9 +4,11 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ghc_eventlog::format::{
     BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, Record, ThreadId,
 };
-use ghc_eventlog::{Clock, EventLog};
+use ghc_eventlog::{Clock, EventLog, Policy};
 use std::hint::black_box;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The events that are measured, by a name for the report.
 const EVENTS: [(&str, Event<'static>); 3] = [
@@ -49,6 +51,59 @@ fn emit(c: &mut Criterion) {
                 lost + statistics.events()
             );
         }
+    }
+    group.finish();
+}
+
+/// Every policy by its name, none of which has anything to do while the collector keeps up.
+fn policies(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eventlog/emit_policy");
+    let event = EVENTS[1].1;
+    let grow = Policy::Grow { max_bytes: 1 << 25 };
+    let wait = Policy::Wait {
+        limit: Duration::from_secs(1),
+    };
+    for (name, policy) in [
+        ("drop_newest", Policy::DropNewest),
+        ("overwrite_oldest", Policy::OverwriteOldest),
+        ("grow", grow),
+        ("wait", wait),
+    ] {
+        let log = EventLog::builder()
+            .buffer_size(1 << 23)
+            .policy(policy)
+            .start(std::io::sink())
+            .unwrap();
+        let mut capability = log.capability().unwrap();
+        group.bench_function(name, |b| b.iter(|| capability.emit(black_box(&event))));
+    }
+    group.finish();
+}
+
+/// The shared buffer, written by one thread, and by one that others do the same beside. Its buffer is
+/// full now and then; that costs less than an event that is taken in.
+fn shared(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eventlog/emit_shared");
+    let event = EVENTS[1].1;
+    for threads in [1, 2, 4] {
+        let log = EventLog::builder()
+            .buffer_size(1 << 23)
+            .start(std::io::sink())
+            .unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        log.emit(black_box(&event));
+                    }
+                });
+            }
+            group.bench_function(format!("threads_{threads}"), |b| {
+                b.iter(|| log.emit(black_box(&event)));
+            });
+            done.store(true, Ordering::Relaxed);
+        });
     }
     group.finish();
 }
@@ -111,5 +166,5 @@ fn decode(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, emit, encode, decode);
+criterion_group!(benches, emit, policies, shared, encode, decode);
 criterion_main!(benches);

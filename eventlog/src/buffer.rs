@@ -119,6 +119,33 @@ impl BufferWriter {
     /// Stamps, encodes and commits one event, unless the log has been stopped.
     #[inline]
     pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        // The kinds that programs emit most of all are told apart here, once; what follows is compiled for
+        // each of them.
+        match *event {
+            Event::UserMessage { text } => self.emit_one(&Event::UserMessage { text }),
+            Event::UserMarker { name } => self.emit_one(&Event::UserMarker { name }),
+            Event::RunThread { thread } => self.emit_one(&Event::RunThread { thread }),
+            Event::StopThread {
+                thread,
+                status,
+                info,
+            } => self.emit_one(&Event::StopThread {
+                thread,
+                status,
+                info,
+            }),
+            _ => self.emit_any(event),
+        }
+    }
+
+    /// As [`emit`](Self::emit), of whatever kind the event is.
+    #[inline(never)]
+    fn emit_any(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        self.emit_one(event)
+    }
+
+    #[inline(always)]
+    fn emit_one(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
         let len = event.encoded_len();
         if len > self.budget || self.signals.is_stopped() {
             self.prepare(len)?;

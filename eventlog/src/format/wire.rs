@@ -73,14 +73,40 @@ impl Sink for Cursor<'_> {
         self.rest = rest;
     }
 
-    #[inline]
+    #[inline(always)]
     fn slice(&mut self, bytes: &[u8]) {
         let rest = core::mem::take(&mut self.rest);
         let (head, rest) = rest.split_at_mut_checked(bytes.len()).expect(MEASURED);
-        for (slot, byte) in head.iter_mut().zip(bytes) {
-            slot.write(*byte);
-        }
+        copy(head, bytes);
         self.rest = rest;
+    }
+}
+
+/// Copies `from` to `to`, which are of the same length. Texts are short: where two moves that overlap
+/// are enough, that is faster than to call for a copy of any length.
+#[inline(always)]
+fn copy(to: &mut [MaybeUninit<u8>], from: &[u8]) {
+    match from.len() {
+        32..=64 => copy_ends::<32>(to, from),
+        16..=31 => copy_ends::<16>(to, from),
+        8..=15 => copy_ends::<8>(to, from),
+        4..=7 => copy_ends::<4>(to, from),
+        _ => {
+            for (slot, byte) in to.iter_mut().zip(from) {
+                slot.write(*byte);
+            }
+        }
+    }
+}
+
+/// Copies the first and the last `N` bytes, which must be all of them.
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [MaybeUninit<u8>], from: &[u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *to = from.map(MaybeUninit::new);
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        *to = from.map(MaybeUninit::new);
     }
 }
 
