@@ -4,7 +4,7 @@
 #![no_main]
 
 use ghc_eventlog::format::{
-    BlockMarker, DecodeError, Decoded, Decoder, Event, Header, MAX_PAYLOAD, Record, UserEvent, Value, events,
+    BlockMarker, DecodeError, Decoded, Decoder, Event, Gap, Header, MAX_PAYLOAD, Record, UserEvent, Value, events,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -15,6 +15,7 @@ enum Seen {
     Block(u64, BlockMarker),
     Event(u64, Vec<u8>),
     End,
+    Skipped(Gap),
 }
 
 fn read(
@@ -40,6 +41,7 @@ fn read(
                     seen.push(Seen::Event(raw.offset, raw.bytes().to_vec()));
                 }
                 Ok(Some(Record::End)) => seen.push(Seen::End),
+                Ok(Some(Record::Skipped(gap))) => seen.push(Seen::Skipped(gap)),
                 Ok(Some(record)) => panic!("{record:?}"),
                 Err(error) => return (seen, Err(error)),
             }
@@ -89,6 +91,19 @@ fuzz_target!(|data: &[u8]| {
     let whole = read(decoder(), std::iter::once(log));
     let pieces = read(decoder(), log.chunks(usize::from(*split) + 1));
     assert_eq!(whole, pieces);
+
+    let lenient = read(Decoder::lenient(), std::iter::once(log));
+    let pieces = read(Decoder::lenient(), log.chunks(usize::from(*split) + 1));
+    assert_eq!(lenient, pieces);
+    if mode & 1 == 0 {
+        // It goes on where the strict one stops, and differs in nothing before.
+        assert!(lenient.0.starts_with(&whole.0));
+    }
+    for seen in &lenient.0 {
+        if let Seen::Skipped(gap) = seen {
+            assert!(gap.offset + gap.len <= log.len() as u64);
+        }
+    }
 
     let mut walked = 0;
     for raw in events(log, Header::standard()) {

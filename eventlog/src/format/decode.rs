@@ -1,7 +1,8 @@
 //! The streaming decoder: bytes in any split go in, framed records come out.
 
-use super::block::{BlockMarker, END_MARKER};
-use super::error::{DecodeError, DecodeErrorKind};
+use super::block::{BLOCK_MARKER, BlockMarker, END_MARKER};
+use super::error::{DecodeError, DecodeErrorKind, Gap};
+use super::event::FIXED_HEAD;
 use super::event_type::{EventSize, EventType};
 use super::frame::{Frame, Place};
 use super::header::{
@@ -20,7 +21,8 @@ use super::raw::RawEvent;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Record<'a> {
-    /// The header. Comes first, and once.
+    /// The header. Comes first, and once (from a [lenient](Decoder::lenient) decoder also later, where
+    /// another log begins).
     Header(&'a Header),
     /// A block starts. The events up to its end belong to its capability.
     BlockBegin {
@@ -33,6 +35,9 @@ pub enum Record<'a> {
     Event(RawEvent<'a>),
     /// The end marker. Nothing comes after it.
     End,
+    /// What could not be read, and has been left out. From a [lenient](Decoder::lenient) decoder only;
+    /// what was before it in its block is all of that block.
+    Skipped(Gap),
 }
 
 /// Decodes a log that comes in pieces.
@@ -40,7 +45,8 @@ pub enum Record<'a> {
 /// Events that lie whole in a piece are borrowed from it; one that does not is put together in a
 /// buffer of the decoder's own, which is all that it allocates besides the header: less than 128 KiB.
 ///
-/// Framing is strict, as [`DecodeErrorKind`] lists. What it does not check: time may run backwards,
+/// Framing is strict, as [`DecodeErrorKind`] lists, unless the decoder is made by
+/// [`lenient`](Self::lenient). What it does not check: time may run backwards,
 /// within a block too (GHC's garbage collector dates events back), and events may lie outside
 /// blocks.
 ///
@@ -89,6 +95,10 @@ pub struct Decoder {
     handed_out: bool,
     /// Whether events may be looked for in the input alone.
     plain: bool,
+    /// What only a lenient decoder needs.
+    lenient: Option<Box<Lenient>>,
+    /// In a record of the header that is amiss: where, in bytes from its start.
+    amiss: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +122,58 @@ enum Stage {
     HeaderEnd,
     Data,
     Ended,
+    /// After an error, before anything that can be read.
+    Skipping,
     Failed(DecodeError),
+}
+
+/// What a lenient decoder remembers.
+#[derive(Debug, Default)]
+struct Lenient {
+    /// Bytes that come before those of the input, from `next` on: they were taken, and are to be
+    /// looked at once more.
+    again: Vec<u8>,
+    next: usize,
+    /// Bytes in `carry` that are from the input.
+    from_input: usize,
+    /// Where the header starts.
+    header_start: u64,
+    /// What is being skipped, or was skipped last.
+    gap: OpenGap,
+    /// Bytes skipped, in gaps that are over.
+    skipped: u64,
+}
+
+/// A gap whose end is not known.
+#[derive(Debug)]
+struct OpenGap {
+    offset: u64,
+    /// Where the block ends in which it starts.
+    block_end: u64,
+    reason: DecodeErrorKind,
+}
+
+impl Default for OpenGap {
+    fn default() -> Self {
+        Self {
+            offset: 0,
+            block_end: 0,
+            reason: DecodeErrorKind::AfterEnd,
+        }
+    }
+}
+
+impl Lenient {
+    fn is_drained(&self) -> bool {
+        self.next == self.again.len()
+    }
+}
+
+/// Where reading can go on.
+enum Found {
+    Header,
+    Block,
+    End,
 }
 
 /// What a rare step has come to. What belongs to it is in the decoder.
@@ -122,6 +183,7 @@ enum Step {
     Block,
     Event { head: u8 },
     End,
+    Skipped { len: u64 },
     Failed,
 }
 
@@ -170,7 +232,61 @@ impl Decoder {
             carry: Vec::new(),
             handed_out: false,
             plain: false,
+            lenient: None,
+            amiss: 0,
         }
+    }
+
+    /// A decoder that goes on after what is broken, for logs that were damaged.
+    ///
+    /// Where the framing breaks, it looks for the next place at which reading can go on: a block
+    /// marker that can be one (its size is 256 MiB at most, and it ends after it begins, within 36
+    /// years of the program's start), or the header of another log; just behind a broken block also
+    /// the end marker. What it leaves out is a [`Record::Skipped`], and counted in
+    /// [`skipped`](Self::skipped). [`next`](Self::next) never fails; [`finish`](Self::finish) tells the
+    /// reason where nothing more was found. What it looks for may come about by chance in other data:
+    /// about once in 500 MB that are random.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{BlockMarker, Decoder, END_MARKER, Event, Header, Record};
+    ///
+    /// let mut log = Header::standard().encode();
+    /// log.extend(b"no event at all");
+    /// log.extend(BlockMarker { begin: 1, size: 34, end: 2, cap: None }.encode());
+    /// Event::GcStart.encode_to_vec(1, &mut log);
+    /// log.extend(END_MARKER);
+    ///
+    /// let mut decoder = Decoder::lenient();
+    /// let (mut events, mut input) = (0, &log[..]);
+    /// while let Some(record) = decoder.next(&mut input)? {
+    ///     events += usize::from(matches!(record, Record::Event(_)));
+    /// }
+    /// decoder.finish()?;
+    /// assert_eq!((events, decoder.skipped()), (1, 15));
+    /// # Ok::<(), ghc_eventlog::format::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn lenient() -> Self {
+        let mut decoder = Self::new();
+        decoder.lenient = Some(Box::default());
+        decoder
+    }
+
+    /// Bytes that a [lenient](Self::lenient) decoder has left out so far.
+    ///
+    /// ```
+    /// assert_eq!(ghc_eventlog::format::Decoder::new().skipped(), 0);
+    /// ```
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        let Some(lenient) = &self.lenient else {
+            return 0;
+        };
+        let open = match self.stage {
+            Stage::Skipping => self.place.offset + self.carry.len() as u64 - lenient.gap.offset,
+            _ => 0,
+        };
+        lenient.skipped + open
     }
 
     /// The header, once it has been read.
@@ -190,7 +306,7 @@ impl Decoder {
     ///
     /// # Errors
     /// If the log's framing is broken. All later calls give the same error; what is left of `input`
-    /// has no meaning then.
+    /// has no meaning then. Never of a [lenient](Self::lenient) decoder.
     // Inlined, with all that is rare behind a call that gives a plain number: so a record stays in
     // registers. One that is put together in memory and moved costs more than all the rest.
     #[inline(always)]
@@ -230,6 +346,7 @@ impl Decoder {
                 Ok(Some(Record::Event(event)))
             }
             Step::End => Ok(Some(Record::End)),
+            Step::Skipped { len } => Ok(Some(Record::Skipped(self.gap(len)))),
             Step::Failed => Err(self.failure()),
         }
     }
@@ -238,28 +355,178 @@ impl Decoder {
     fn take_back(&mut self) {
         self.carry.clear();
         self.handed_out = false;
-        self.plain = matches!(self.stage, Stage::Data);
+        self.plain = self.is_plain();
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.stage, Stage::Data) && self.carry.is_empty() && self.has_drained()
+    }
+
+    /// Whether what comes next is in the input.
+    fn has_drained(&self) -> bool {
+        self.lenient
+            .as_ref()
+            .is_none_or(|lenient| lenient.is_drained())
+    }
+
+    #[cold]
+    fn gap(&self, len: u64) -> Gap {
+        match &self.lenient {
+            Some(lenient) => Gap {
+                offset: lenient.gap.offset,
+                len,
+                reason: lenient.gap.reason,
+            },
+            None => unreachable!("only a lenient decoder skips"),
+        }
     }
 
     /// Everything but an event that lies whole in the input.
     #[cold]
     fn step(&mut self, input: &mut &[u8]) -> Step {
-        let step = match self.stage {
-            Stage::Data => self.step_data(input),
-            Stage::Ended if input.is_empty() => Ok(Step::Nothing),
-            Stage::Ended => Err(DecodeErrorKind::AfterEnd),
-            Stage::Failed(_) => return Step::Failed,
-            _ => self.step_header(input),
+        loop {
+            let step = match self.stage {
+                Stage::Data => self.step_data(input),
+                Stage::Ended if input.is_empty() && self.has_drained() => Ok(Step::Nothing),
+                Stage::Ended => Err(DecodeErrorKind::AfterEnd),
+                Stage::Skipping => Ok(self.step_skipping(input)),
+                Stage::Failed(_) => return Step::Failed,
+                _ => self.step_header(input),
+            };
+            let step = match step {
+                Ok(step) => step,
+                Err(reason) if self.lenient.is_some() => {
+                    self.begin_gap(reason);
+                    continue;
+                }
+                Err(kind) => {
+                    self.stage = Stage::Failed(DecodeError {
+                        offset: self.place.offset + self.amiss as u64,
+                        kind,
+                    });
+                    Step::Failed
+                }
+            };
+            self.plain = self.is_plain();
+            return step;
+        }
+    }
+
+    /// Turns from what cannot be read to what comes after it.
+    fn begin_gap(&mut self, reason: DecodeErrorKind) {
+        let amiss = core::mem::take(&mut self.amiss);
+        let in_data = matches!(self.stage, Stage::Data | Stage::Ended);
+        self.put_back();
+        let Some(lenient) = &mut self.lenient else {
+            return;
         };
-        let step = step.unwrap_or_else(|kind| {
-            self.stage = Stage::Failed(DecodeError {
-                offset: self.place.offset,
-                kind,
-            });
-            Step::Failed
-        });
-        self.plain = matches!(self.stage, Stage::Data) && self.carry.is_empty();
-        step
+        // What the header has up to here was read, and is no part of a record.
+        lenient.next += amiss;
+        lenient.gap = OpenGap {
+            offset: if in_data {
+                self.place.offset
+            } else {
+                lenient.header_start
+            },
+            block_end: self.place.block_end,
+            reason,
+        };
+        self.place.offset += amiss as u64;
+        self.stage = Stage::Skipping;
+    }
+
+    /// Lets the bytes of `carry` come once more.
+    fn put_back(&mut self) {
+        let Some(lenient) = &mut self.lenient else {
+            return;
+        };
+        if self.carry.is_empty() || lenient.from_input == 0 {
+            lenient.next -= self.carry.len();
+        } else {
+            // Some are from the input, so that nothing was left before it.
+            core::mem::swap(&mut lenient.again, &mut self.carry);
+            lenient.next = 0;
+        }
+        self.carry.clear();
+    }
+
+    /// Goes on to where something can be read.
+    fn step_skipping(&mut self, input: &mut &[u8]) -> Step {
+        let Some(block_end) = self.lenient.as_ref().map(|lenient| lenient.gap.block_end) else {
+            return Step::Nothing;
+        };
+        let found = loop {
+            if !self.fill(input, END_MARKER.len().max(self.carry.len())) {
+                return Step::Nothing;
+            }
+            if self.place.offset == block_end && self.carry.starts_with(&END_MARKER) {
+                break Found::End;
+            }
+            // Most places are ruled out by two bytes, so that few must wait for more.
+            let may_be = [
+                BLOCK_MARKER.to_be_bytes(),
+                [HEADER_BEGIN[0], HEADER_BEGIN[1]],
+            ];
+            if may_be.iter().any(|start| self.carry.starts_with(start)) {
+                if !self.fill(input, BlockMarker::LEN) {
+                    return Step::Nothing;
+                }
+                if let Some(found) = self.find() {
+                    break found;
+                }
+            }
+            self.carry.remove(0);
+            if let Some(lenient) = &mut self.lenient {
+                lenient.from_input = lenient.from_input.min(self.carry.len());
+            }
+            self.place.offset += 1;
+        };
+        self.put_back();
+        let offset = self.place.offset;
+        self.place = Place {
+            offset,
+            block_end: 0,
+            cap: None,
+        };
+        self.stage = match found {
+            Found::Header => {
+                self.header = Header::empty();
+                self.header_read = false;
+                self.declared = None;
+                Stage::Begin
+            }
+            Found::Block | Found::End => Stage::Data,
+        };
+        let Some(lenient) = &mut self.lenient else {
+            return Step::Nothing;
+        };
+        lenient.header_start = offset;
+        let len = offset - lenient.gap.offset;
+        lenient.skipped += len;
+        Step::Skipped { len }
+    }
+
+    /// What `carry`, which is as long as a block marker, may be the start of.
+    fn find(&self) -> Option<Found> {
+        const LONGEST: u32 = 256 << 20;
+        const LATEST: u64 = 1 << 60;
+        if self.carry.starts_with(&HEADER_BEGIN) && self.carry[4..].starts_with(&TYPES_BEGIN) {
+            return Some(Found::Header);
+        }
+        let least = match self.header.size(BLOCK_MARKER)? {
+            EventSize::Fixed(payload) => FIXED_HEAD as u32 + u32::from(payload),
+            EventSize::Variable => return None,
+        };
+        let bytes = self.carry.first_chunk()?;
+        let BlockMarker {
+            begin, size, end, ..
+        } = BlockMarker::from_bytes(bytes);
+        let is_one = self.header_read
+            && bytes.starts_with(&BLOCK_MARKER.to_be_bytes())
+            && (least..=LONGEST).contains(&size)
+            && begin <= end
+            && end < LATEST;
+        is_one.then_some(Found::Block)
     }
 
     /// Takes the next record into `carry`, to be handed out from there.
@@ -375,7 +642,7 @@ impl Decoder {
     fn expect_tag(&mut self, at: usize, expected: [u8; 4]) -> Result<(), DecodeErrorKind> {
         let found = self.array(at);
         if found != expected {
-            self.place.offset += at as u64;
+            self.amiss = at;
             return Err(DecodeErrorKind::Tag { expected, found });
         }
         Ok(())
@@ -383,6 +650,16 @@ impl Decoder {
 
     /// Moves bytes to `carry` until those are `len`; false if there are not enough.
     fn fill(&mut self, input: &mut &[u8], len: usize) -> bool {
+        if let Some(lenient) = &mut self.lenient {
+            if self.carry.is_empty() {
+                lenient.from_input = 0;
+            }
+            let again = &lenient.again[lenient.next..];
+            let again = &again[..again.len().min(len - self.carry.len())];
+            self.carry.extend_from_slice(again);
+            lenient.next += again.len();
+            lenient.from_input += input.len().min(len - self.carry.len());
+        }
         let missing = len - self.carry.len();
         let (taken, rest) = input.split_at(missing.min(input.len()));
         self.carry.extend_from_slice(taken);
@@ -395,7 +672,8 @@ impl Decoder {
     ///
     /// # Errors
     /// [`DecodeErrorKind::Truncated`] if there was no end marker, with the offset at which the last
-    /// whole record ended (0 within the header). The error of `next` if that has failed.
+    /// whole record ended (the start of the header within it). The error of `next` if that has failed. Of a
+    /// [lenient](Self::lenient) decoder, what it has skipped to the end for.
     ///
     /// ```
     /// use ghc_eventlog::format::{Decoder, DecodeErrorKind};
@@ -415,8 +693,19 @@ impl Decoder {
         let (offset, partial) = match self.stage {
             Stage::Ended => return Ok(()),
             Stage::Failed(error) => return Err(error),
+            Stage::Skipping => {
+                let Gap { offset, reason, .. } = self.gap(0);
+                return Err(DecodeError {
+                    offset,
+                    kind: reason,
+                });
+            }
             Stage::Data => (self.place.offset, carried),
-            _ => (0, self.place.offset + carried),
+            _ => {
+                let start = self.lenient.as_ref();
+                let start = start.map_or(0, |lenient| lenient.header_start);
+                (start, self.place.offset + carried - start)
+            }
         };
         Err(DecodeError {
             offset,

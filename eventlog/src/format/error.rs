@@ -23,6 +23,38 @@ pub struct DecodeError {
     pub kind: DecodeErrorKind,
 }
 
+/// A part of a log that a [lenient](super::Decoder::lenient) decoder has left out.
+///
+/// ```
+/// use ghc_eventlog::format::{DecodeErrorKind, Gap};
+///
+/// let gap = Gap { offset: 3200, len: 1, reason: DecodeErrorKind::UndeclaredEvent { id: 7 } };
+/// let text = "byte 3200: 1 byte skipped: event type 7 is not declared in the header";
+/// assert_eq!(gap.to_string(), text);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// Where it starts, in bytes from the start of the log.
+    pub offset: u64,
+    /// Bytes of it. 0 where what comes next could be read at once: a block in the place of the
+    /// rest of another one, or a second log.
+    pub len: u64,
+    /// What is wrong at its start.
+    pub reason: DecodeErrorKind,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            offset,
+            len,
+            reason,
+        } = self;
+        let bytes = if *len == 1 { "byte" } else { "bytes" };
+        write!(f, "byte {offset}: {len} {bytes} skipped: {reason}")
+    }
+}
+
 /// The ways in which a log's framing can be broken.
 ///
 /// ```
