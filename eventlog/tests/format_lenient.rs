@@ -127,13 +127,14 @@ fn data() -> usize {
     Header::standard().encoded_len()
 }
 
-fn seen_messages(
-    log: &[u8],
-) -> (
+/// Messages, gaps and how the log ended.
+type Told = (
     Vec<(Option<u16>, String)>,
     Vec<Gap>,
     Result<(), DecodeError>,
-) {
+);
+
+fn seen_messages(log: &[u8]) -> Told {
     let (seen, end) = read(log);
     (messages(&seen), gaps(&seen), end)
 }

@@ -80,6 +80,7 @@ pub(crate) struct CheckArgs {
 Examples:
   eventlog show program.eventlog
   eventlog show --cap 0 --limit 20 program.eventlog
+  eventlog show --lenient damaged.eventlog
   eventlog show --unsorted - < program.eventlog | grep 'user message'
 "))]
 pub(crate) struct ShowArgs {
@@ -89,6 +90,10 @@ pub(crate) struct ShowArgs {
     /// Keep the order of the log, in which capabilities take turns, and print while reading
     #[arg(long)]
     pub(crate) unsorted: bool,
+    /// Go on after what is broken, at the next block or log that can be read, and tell what was left
+    /// out. Takes about as much memory as the log is long, unless it is unsorted
+    #[arg(long)]
+    pub(crate) lenient: bool,
     /// Show this capability's events only; "none" for events that belong to none
     #[arg(long, value_name = "N", value_parser = parse_cap)]
     pub(crate) cap: Option<Cap>,

@@ -62,9 +62,17 @@ pub(crate) fn open(name: &str) -> io::Result<Box<dyn Read>> {
 /// end the reading.
 pub(crate) fn read(
     input: &mut dyn Read,
+    visit: impl FnMut(Record<'_>, u64) -> ControlFlow<()>,
+) -> Result<(), Fault> {
+    read_by(Decoder::new(), input, visit)
+}
+
+/// The same by a decoder that is given.
+pub(crate) fn read_by(
+    mut decoder: Decoder,
+    input: &mut dyn Read,
     mut visit: impl FnMut(Record<'_>, u64) -> ControlFlow<()>,
 ) -> Result<(), Fault> {
-    let mut decoder = Decoder::new();
     let mut buffer = vec![0; PIECE];
     let mut start = 0;
     loop {

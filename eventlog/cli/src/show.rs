@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use ghc_eventlog::format::{CapNo, EventsByTime, Header, RawEvent, Record, events};
+use ghc_eventlog::format::{CapNo, Decoder, EventsByTime, Header, RawEvent, Record, events};
 
 use crate::args::ShowArgs;
 use crate::input::{self, Fault};
@@ -14,7 +14,7 @@ use crate::units::seconds;
 
 pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
-    if !args.unsorted {
+    if !args.unsorted && !args.lenient {
         match input::seekable(file) {
             Ok(Some(input)) => return sorted(args, input, out),
             Ok(None) => {}
@@ -37,20 +37,28 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
         unreadable: 0,
     };
     let wanted = |raw: &RawEvent<'_>| is_wanted(args, raw);
-    let mut header = None;
     let mut kept = Kept::default();
     let mut printed = Ok(());
-    let read = input::read(&mut *input, |record, _| {
+    let mut gaps = 0;
+    let decoder = if args.lenient {
+        Decoder::lenient()
+    } else {
+        Decoder::new()
+    };
+    let read = input::read_by(decoder, &mut *input, |record, _| {
         match record {
-            Record::Header(read) => header = Some(read.clone()),
+            Record::Header(read) => kept.headers.push(read.clone()),
             Record::Event(raw) if wanted(&raw) => {
                 if !args.unsorted {
                     kept.keep(&raw);
                 } else if printer.left > 0 {
-                    printed = header
-                        .as_ref()
-                        .map_or(Ok(()), |header| printer.print(raw.cap, &raw, header));
+                    let header = kept.headers.last();
+                    printed = header.map_or(Ok(()), |header| printer.print(raw.cap, &raw, header));
                 }
+            }
+            Record::Skipped(gap) => {
+                complain(file, &gap);
+                gaps += 1;
             }
             _ => {}
         }
@@ -60,10 +68,13 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
         ControlFlow::Continue(())
     });
     printed?;
-    if let Some(header) = &header {
-        kept.print(&mut printer, header)?;
-    }
-    printer.finish(file, read.err())
+    kept.print(&mut printer)?;
+    let outcome = printer.finish(file, read.err())?;
+    Ok(if gaps > 0 {
+        outcome.max(Outcome::Bad)
+    } else {
+        outcome
+    })
 }
 
 fn is_wanted(args: &ShowArgs, raw: &RawEvent<'_>) -> bool {
@@ -152,6 +163,8 @@ impl Printer<'_> {
 /// Events of a log in which one cannot go back, put by until all have been seen, in as many bytes as they take in the log and a few more.
 #[derive(Default)]
 struct Kept {
+    /// Of one log, or of several one after the other.
+    headers: Vec<Header>,
     bytes: Vec<u8>,
     places: Vec<Place>,
 }
@@ -161,6 +174,8 @@ struct Place {
     start: usize,
     len: u32,
     cap: Option<CapNo>,
+    /// Headers that came before it.
+    headers: usize,
 }
 
 impl Kept {
@@ -170,16 +185,18 @@ impl Kept {
             start: self.bytes.len(),
             len: raw.bytes().len() as u32,
             cap: raw.cap,
+            headers: self.headers.len(),
         });
         self.bytes.extend_from_slice(raw.bytes());
     }
 
-    fn print(mut self, printer: &mut Printer<'_>, header: &Header) -> io::Result<()> {
+    fn print(mut self, printer: &mut Printer<'_>) -> io::Result<()> {
         self.places.sort_by_key(|place| place.time);
         for place in self.places {
             if printer.left == 0 {
                 break;
             }
+            let header = &self.headers[place.headers - 1];
             let bytes = &self.bytes[place.start..][..place.len as usize];
             for raw in events(bytes, header).flatten() {
                 printer.print(place.cap, &raw, header)?;

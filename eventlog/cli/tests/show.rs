@@ -6,7 +6,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use ghc_eventlog::format::{END_MARKER, Event, FieldType, Header, LossCause, UserEventType, Value};
+use ghc_eventlog::format::{
+    Decoder, END_MARKER, Event, FieldType, Header, LossCause, Record, UserEventType, Value,
+};
 use support::{LOGS, command, expected, log, run};
 
 fn show(args: &[&str], name: &str) -> Vec<String> {
@@ -116,6 +118,50 @@ fn an_event_that_cannot_be_read_is_shown_as_such() {
     let text = "[58] User marker: unreadable: text is not utf-8 at byte 0 of the payload";
     assert!(line.ends_with(text), "{line}");
     assert_eq!(ran.out.lines().count(), 106);
+}
+
+#[test]
+fn a_damaged_log_is_shown_leniently() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("damaged.eventlog");
+    let file = path.to_str().unwrap();
+    let mut damaged = fs::read(log("threads-N2")).unwrap();
+    // The second event; a second log behind this one.
+    let at = {
+        let (mut decoder, mut rest, mut offsets) = (Decoder::new(), &damaged[..], Vec::new());
+        while let Some(record) = decoder.next(&mut rest).unwrap() {
+            if let Record::Event(event) = record {
+                offsets.push(event.offset as usize);
+            }
+        }
+        offsets[1]
+    };
+    damaged[at..at + 2].copy_from_slice(&[0, 5]);
+    let len = damaged.len();
+    damaged.extend(fs::read(log("user-only")).unwrap());
+    fs::write(&path, &damaged).unwrap();
+    let strict = run(["show", file]);
+    assert_eq!((strict.code, strict.out.lines().count()), (1, 1));
+    let whole = show(&[], "threads-N2").len() + show(&[], "user-only").len();
+    for args in [
+        vec!["show", "--lenient"],
+        vec!["show", "--lenient", "--unsorted"],
+    ] {
+        let ran = run(args.into_iter().chain([file]));
+        assert_eq!(ran.code, 1);
+        let lines = ran.out.lines().count();
+        assert!(lines > 120 && lines < whole, "{lines}");
+        let told: Vec<&str> = ran.err.lines().collect();
+        let first = format!("eventlog: {file}: byte {at}: ");
+        let reason = " bytes skipped: event type 5 is not declared in the header";
+        assert!(
+            told[0].starts_with(&first) && told[0].ends_with(reason),
+            "{told:?}"
+        );
+        let second = "0 bytes skipped: bytes after the end marker";
+        assert_eq!(told[1], format!("eventlog: {file}: byte {len}: {second}"));
+        assert_eq!(told.len(), 2);
+    }
 }
 
 #[test]
