@@ -231,6 +231,15 @@ fn a_thread_whose_first_event_is_in_a_destructor_signs_on_and_off() {
     assert!(all.last().unwrap().ends_with(" Finished"));
 }
 
+/// Ends the threads that wait for it, also where the test fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn logs_come_and_go_while_threads_trace_and_each_log_is_whole() {
     let _turn = turn();
@@ -249,6 +258,7 @@ fn logs_come_and_go_while_threads_trace_and_each_log_is_whole() {
                 }
             });
         }
+        let _end = End(&done);
         for _ in 0..20 {
             let memory = Memory::default();
             // Large enough for whoever does nothing else meanwhile.
@@ -259,7 +269,6 @@ fn logs_come_and_go_while_threads_trace_and_each_log_is_whole() {
             let statistics = trace::uninstall().unwrap().stop().unwrap();
             logs.push((memory, statistics));
         }
-        done.store(true, Ordering::Relaxed);
     });
     for (memory, statistics) in logs {
         let said = Said::read("come-and-go", &memory.content());

@@ -11,7 +11,10 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits for the other tests of this process.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // A test that has failed may have left its log.
+    trace::uninstall();
+    turn
 }
 
 /// What a log says, each capability for itself and then the shared buffer. Events are told as
