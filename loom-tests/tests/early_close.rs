@@ -167,3 +167,25 @@ fn a_refused_reservation_leaves_the_rest_of_its_chunk_to_shorter_ones() {
         },
     );
 }
+
+#[test]
+fn a_chunk_closed_where_the_look_ended_goes_back_at_once() {
+    model(
+        "a_chunk_closed_where_the_look_ended_goes_back_at_once",
+        1,
+        || {
+            let (mut producer, mut consumer) = Builder::new(4, 1).max_chunks(1).spsc().unwrap();
+            for number in 0..2 {
+                producer.push(Tracked::new(number)).unwrap();
+            }
+            assert_eq!(consumer.pop().unwrap().value(), 0);
+            producer.seal();
+            // A look that takes nothing, but sees where the chunk ends.
+            consumer.read().unwrap().release(0);
+            assert_eq!(consumer.pop().unwrap().value(), 1);
+            producer
+                .push(Tracked::new(2))
+                .expect("the last item gave the chunk back");
+        },
+    );
+}

@@ -120,8 +120,9 @@ impl Builder {
     ///
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
-    /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle,
-    /// and gives the others' memory back.
+    /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle
+    /// (two; or 64 KiB, 64 chunks at most, where it is for one producer and no [pool](Self::pool) is shared), and
+    /// gives the others' memory back.
     ///
     /// ```
     /// let ring = chunkring::Builder::new(4096, 8).preallocate(true).spsc::<u8>()?;
@@ -225,7 +226,7 @@ impl Builder {
 
     /// Makes a single-producer single-consumer ring.
     ///
-    /// Allocates the words that the halves share and a pool (about a kibibyte), the table (64 bytes
+    /// Allocates the words that the halves share and a pool (about a kibibyte and a half), the table (64 bytes
     /// for each of [`max_chunks`](Self::max_chunks), twice that in an
     /// [overwritable](Self::overwritable) ring), and the chunks too where
     /// [`preallocate`](Self::preallocate) asks for it.
@@ -331,6 +332,7 @@ impl Builder {
                 max_chunk_len
             },
             preallocate: self.preallocate,
+            shares_pool: self.pool.is_some(),
             policy: self.policy,
             overwritable: kind.overwritable,
             origin: self.origin,

@@ -195,12 +195,11 @@ impl<T> Control<T> {
     }
 
     fn store_chunks(&self, chunks: usize) {
-        // Relaxed: a setting.
-        let before = self
-            .shared()
-            .settings()
-            .chunks
-            .swap(chunks, Ordering::Relaxed);
+        let settings = self.shared().settings();
+        // Relaxed, twice: settings. Whoever sees the second without the first takes the ring for one that has
+        // never had more chunks, for the moment.
+        settings.most_ever.fetch_max(chunks, Ordering::Relaxed);
+        let before = settings.chunks.swap(chunks, Ordering::Relaxed);
         if chunks < before {
             self.shared().trim(chunks);
             self.shared().settings().pool.trim();
@@ -324,7 +323,11 @@ impl<T> Control<T> {
                 return Err(ResizeError::NotOverwritable);
             }
             Policy::Overwrite => {}
-            Policy::Grow { max_chunks } => self.check_chunks(max_chunks)?,
+            Policy::Grow { max_chunks } => {
+                self.check_chunks(max_chunks)?;
+                // Relaxed: a setting.
+                settings.most_ever.fetch_max(max_chunks, Ordering::Relaxed);
+            }
         }
         // Relaxed: a setting.
         settings.policy.store(policy.encode(), Ordering::Relaxed);

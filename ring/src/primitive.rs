@@ -157,6 +157,53 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Items that lie within four cache lines; never any under loom, which knows no lines.
+    pub(crate) const FEW: usize = match size_of::<T>() {
+        0 => 0,
+        size if cfg!(not(loom)) => 256 / size,
+        _ => 0,
+    };
+
+    /// Slots of about a kibibyte, one at least.
+    pub(crate) const STRIDE: usize = match size_of::<T>() {
+        0 => usize::MAX,
+        size if cfg!(not(loom)) && size < 1024 => 1024 / size,
+        _ => 1,
+    };
+
+    /// Writes into each cache line that ends within `count` slots from `first` on. To be called by whoever has
+    /// taken the values out and has done with the lines: a line that was only read must be asked for
+    /// before it can be filled again, while one that was written is simply handed over, at a third of the cost.
+    ///
+    /// # Safety
+    /// The slots must lie in one chunk and hold no values, and nobody else may access them during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(first: *mut Self, count: usize) {
+        // Every slot ends a line.
+        #[cfg(loom)]
+        for index in 0..count {
+            // SAFETY: the caller has the slots to itself.
+            unsafe { &*first.add(index) }
+                .0
+                // SAFETY: as above.
+                .with_mut(|slot| assert!(unsafe { (*slot).is_none() }, "the slot holds no item"));
+        }
+        #[cfg(not(loom))]
+        {
+            const LINE: usize = 64;
+            let start = first.cast::<u8>();
+            // At most the size of a chunk.
+            let bytes = count * size_of::<T>();
+            // The last byte of the line in which the slots begin, and of each that follows.
+            let mut last = LINE - 1 - start as usize % LINE;
+            while last < bytes {
+                // SAFETY: the byte lies within the slots, which the caller has to itself, and which hold nothing.
+                unsafe { start.add(last).write(0) };
+                last += LINE;
+            }
+        }
+    }
+
     /// Drops the values in `count` slots from `first` on. Where a drop panics, the others are still
     /// dropped.
     ///

@@ -8,6 +8,7 @@ use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 use crate::statistics::Losses;
+use crossbeam_utils::CachePadded;
 
 /// What both halves read and hardly anybody writes.
 pub(crate) struct Settings<T> {
@@ -15,12 +16,17 @@ pub(crate) struct Settings<T> {
     pub(crate) chunk_len: AtomicUsize,
     /// Chunks that may be in traffic.
     pub(crate) chunks: AtomicUsize,
+    /// The most chunks that could be in traffic at any time so far: where as many may be now, there are not
+    /// too many.
+    pub(crate) most_ever: AtomicUsize,
     /// The most chunks that the ring can be given.
     pub(crate) max_chunks: usize,
     /// The longest chunk that the ring can be given.
     pub(crate) max_chunk_len: usize,
     /// Idle chunks that stay in the ring; more go to the pool.
     pub(crate) keep_idle: usize,
+    /// More stay as long as they are no more bytes than these.
+    pub(crate) keep_bytes: usize,
     /// What happens when the chunks are used up; see [`policy`](Self::policy).
     pub(crate) policy: AtomicUsize,
     /// Whether the policy may become [`Policy::Overwrite`].
@@ -34,7 +40,9 @@ pub(crate) struct Settings<T> {
     pub(crate) half_gone: AtomicBool,
     /// The consumer would like the current chunk to be sealed.
     pub(crate) seal_wanted: AtomicBool,
-    pub(crate) losses: Losses,
+    /// In lines of their own: a producer that is refused again and again counts each time, and must not
+    /// take away what the consumer looks at.
+    pub(crate) losses: CachePadded<Losses>,
     /// What a consumer waits for: items, or the producer's end.
     #[cfg(feature = "std")]
     pub(crate) items: Event,
@@ -51,6 +59,8 @@ pub(crate) struct Plan<T> {
     /// The longest chunk that the ring can be given.
     pub(crate) max_chunk_len: usize,
     pub(crate) preallocate: bool,
+    /// Whether other rings may take their chunks from the same pool.
+    pub(crate) shares_pool: bool,
     pub(crate) policy: Policy,
     /// Whether the policy may become [`Policy::Overwrite`]; true where it begins as that.
     pub(crate) overwritable: bool,
@@ -63,11 +73,16 @@ pub(crate) struct Plan<T> {
 /// producer that is one chunk ahead need not wait for the pool.
 const KEEP_IDLE: usize = 2;
 
+/// Bytes of idle chunks that a ring for one producer keeps where nobody else can use them: a burst of as many
+/// comes and goes without the allocator. They fit into a core's second cache.
+const KEEP_BYTES: usize = if cfg!(loom) { 0 } else { 64 << 10 };
+
 impl<T> Settings<T> {
     pub(crate) fn new(plan: &Plan<T>) -> Self {
         Settings {
             chunk_len: AtomicUsize::new(plan.chunk_len),
             chunks: AtomicUsize::new(plan.chunks),
+            most_ever: AtomicUsize::new(plan.policy.most_chunks(plan.chunks)),
             max_chunks: plan.max_chunks,
             max_chunk_len: plan.max_chunk_len,
             // A ring that was given all its chunks beforehand keeps them.
@@ -76,6 +91,7 @@ impl<T> Settings<T> {
             } else {
                 KEEP_IDLE
             },
+            keep_bytes: if plan.shares_pool { 0 } else { KEEP_BYTES },
             policy: AtomicUsize::new(plan.policy.encode()),
             overwritable: plan.overwritable,
             form: plan.form,
@@ -84,7 +100,7 @@ impl<T> Settings<T> {
             consumer_gone: AtomicBool::new(false),
             half_gone: AtomicBool::new(false),
             seal_wanted: AtomicBool::new(false),
-            losses: Losses::new(),
+            losses: CachePadded::new(Losses::new()),
             #[cfg(feature = "std")]
             items: Event::new(),
         }

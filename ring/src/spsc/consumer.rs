@@ -1,5 +1,6 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
+mod heels;
 mod overwritable;
 
 use super::shared::Shared;
@@ -10,6 +11,7 @@ use crate::owned::OwnedChunk;
 use crate::primitive::{Ordering, Slot};
 use core::fmt;
 use core::ptr::{self, NonNull};
+use heels::Heels;
 use overwritable::HeldChunk;
 
 /// The half that takes items out. It may be sent to another thread, and is not shared.
@@ -51,6 +53,11 @@ pub struct Consumer<T> {
     position: usize,
     /// Everything from `position` to here is known to be items of the current chunk.
     limit: usize,
+    /// Where [`pop`](Self::pop) has more to do than to take an item: at `limit`, at the chunk's last item, and
+    /// now and then before. Never beyond `limit`, nor before `position`.
+    stop: usize,
+    /// The lines of the current chunk that end here or before have been [finished](Slot::finish).
+    finished: usize,
     /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
     base: *mut Slot<T>,
     /// Where the current chunk gives its last item, as far as known: the end of its range, or the
@@ -68,6 +75,9 @@ pub struct Consumer<T> {
     holes: usize,
     /// What was last stored to `read`.
     told: usize,
+    /// What `reclaimed` was when it was last looked at. It has not gone back since.
+    reclaimed: usize,
+    heels: Heels,
     /// The chunk that this half holds, in a ring that can be overwritten.
     held: HeldChunk<T>,
     /// Items that were taken from the chunks before that one.
@@ -85,6 +95,8 @@ impl<T> Consumer<T> {
         Consumer {
             position: origin,
             limit: origin,
+            stop: origin,
+            finished: origin,
             base: ptr::null_mut(),
             end: origin,
             hole: 0,
@@ -92,6 +104,8 @@ impl<T> Consumer<T> {
             in_chunk: false,
             holes: 0,
             told: origin,
+            reclaimed: origin,
+            heels: Heels::default(),
             held: HeldChunk {
                 first: ptr::null_mut(),
                 start: origin,
@@ -124,9 +138,19 @@ impl<T> Consumer<T> {
     /// ```
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
-        if self.position == self.limit {
-            self.refill()?;
+        if self.position == self.stop {
+            return self.pop_at_stop();
         }
+        // SAFETY: `stop` is not beyond `limit`, so there is an item.
+        Ok(unsafe { self.take() })
+    }
+
+    /// Takes the next item out, and does nothing else.
+    ///
+    /// # Safety
+    /// `position` must be before `limit`.
+    #[inline(always)]
+    unsafe fn take(&mut self) -> T {
         debug_assert!(
             self.end.wrapping_sub(self.position).wrapping_sub(1) < self.chunk_len(),
             "the slot lies in the current chunk"
@@ -135,10 +159,38 @@ impl<T> Consumer<T> {
         // 1), and this one counts as moved once the position has passed it.
         let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
         self.position = self.position.wrapping_add(1);
+        item
+    }
+
+    /// [`pop`](Self::pop) where that is not all there is to do.
+    #[inline(never)]
+    fn pop_at_stop(&mut self) -> Result<T, PopError> {
+        self.finish_lines(self.position);
+        if self.position == self.limit {
+            self.refill_in_stream()?;
+        }
+        // SAFETY: `position` is before `limit` where a look has succeeded.
+        let item = unsafe { self.take() };
         if self.position == self.end {
             self.retire();
+        } else {
+            // The chunk's last item is taken here, since the chunk is given back with it.
+            let last = usize::from(self.limit == self.end);
+            let ready = self.limit.wrapping_sub(self.position) - last;
+            self.stop = self.position.wrapping_add(ready.min(Slot::<T>::STRIDE));
         }
         Ok(item)
+    }
+
+    /// Finishes the lines of the current chunk that end before `to`, up to where every item has been taken.
+    #[inline(always)]
+    fn finish_lines(&mut self, to: usize) {
+        let first = self.base.wrapping_add(self.finished);
+        let count = to.wrapping_sub(self.finished);
+        self.finished = to;
+        // SAFETY: by invariant 3 (or 4) the chunk is this half's until it is given back, and its items up to there
+        // have been taken.
+        unsafe { Slot::finish(first, count) };
     }
 
     /// All items that are ready and lie side by side, to be read in place: the rest of the oldest
@@ -165,8 +217,34 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         // Always a fresh look at the tail, since more may have come than was known before.
-        self.refill()?;
+        self.refill_in_stream()?;
         Ok(ReadSlice { consumer: self })
+    }
+
+    /// As [`refill`](Self::refill); but where it finds little in the middle of a stream, looks again a moment
+    /// later. See [`heels`].
+    #[inline(always)]
+    fn refill_in_stream(&mut self) -> Result<(), PopError> {
+        if let Err(error) = self.refill() {
+            self.heels.lose();
+            return Err(error);
+        }
+        let ready = self.limit.wrapping_sub(self.position);
+        // What a complete chunk has left does not become more.
+        if self.limit != self.end && self.heels.found::<T>(ready) {
+            self.look_again(ready)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_again(&mut self, ready: usize) -> Result<(), PopError> {
+        Heels::pause();
+        self.refill()?;
+        let now = self.limit.wrapping_sub(self.position);
+        self.heels.learn(now != ready);
+        Ok(())
     }
 
     /// Looks for items at `position`; on success `limit` is beyond it.
@@ -179,6 +257,14 @@ impl<T> Consumer<T> {
         if ready != 0 && ready < self.end.wrapping_sub(self.position) {
             self.limit = tail;
             return Ok(());
+        }
+        // Relaxed: that the producer is gone is for another look to find out.
+        if ready == 0
+            && self.position != self.end
+            && !self.shared.settings.producer_gone.load(Ordering::Relaxed)
+        {
+            self.tell_position();
+            return Err(PopError::Empty);
         }
         self.refill_at_boundary(tail)
     }
@@ -201,7 +287,7 @@ impl<T> Consumer<T> {
                 let seen = tail;
                 tail = self.shared.producer.tail.load(Ordering::Acquire);
                 if tail == seen {
-                    self.tell_position();
+                    // How far this half is has been told: with the chunk before, or there is nobody to ask.
                     return Err(if closed {
                         PopError::Closed
                     } else {
@@ -240,6 +326,8 @@ impl<T> Consumer<T> {
 
     /// Moves `end` to where the items of the current chunk end, which must be complete.
     fn see_hole(&mut self) {
+        // The last item may come earlier than was known.
+        self.stop = self.position;
         if self.shared.settings.overwritable {
             let range_end = self.held.start.wrapping_add(self.held.len);
             self.hole = self.held.len - self.held_used();
@@ -277,6 +365,7 @@ impl<T> Consumer<T> {
     #[cold]
     #[inline(never)]
     fn retire(&mut self) {
+        self.finish_lines(self.end);
         if self.shared.settings.overwritable {
             return self.give_back();
         }
@@ -286,12 +375,19 @@ impl<T> Consumer<T> {
         // Relaxed: the entry was acquired with the chunk.
         let len = entry.len.load(Ordering::Relaxed);
         // Relaxed: settings; the number of chunks is a matter of the moment.
+        let chunks = settings.chunks.load(Ordering::Relaxed);
         let outdated = len != settings.chunk_len.load(Ordering::Relaxed)
-            || shared.exceeds(
-                shared.producer.installed.load(Ordering::Relaxed),
-                settings.chunks.load(Ordering::Relaxed),
-            );
-        if outdated || shared.has_idle(self.seq) {
+            // Asked first, since both words below are in lines that the producer writes.
+            || chunks < settings.most_ever.load(Ordering::Relaxed)
+                && shared.exceeds(shared.producer.installed.load(Ordering::Relaxed), chunks);
+        let mut many = || {
+            shared.has_idle(self.reclaimed, self.seq, len) && {
+                // As last seen, at least. The line is the producer's.
+                self.reclaimed = shared.reclaimed();
+                shared.has_idle(self.reclaimed, self.seq, len)
+            }
+        };
+        if outdated || many() {
             let first = self.detach();
             // SAFETY: by invariant 3 a chunk that this half has taken out of its entry is this
             // half's, and every item has been moved out.
@@ -321,6 +417,8 @@ impl<T> Consumer<T> {
         self.holes = self.holes.wrapping_add(hole);
         self.position = self.end.wrapping_add(hole);
         self.limit = self.position;
+        self.stop = self.position;
+        self.finished = self.position;
         self.end = self.position;
         self.in_chunk = false;
         // Before the head, so that `read` is never behind the chunk that the head names.
@@ -668,11 +766,14 @@ impl<T> ReadSlice<'_, T> {
         let first = consumer.base.wrapping_add(consumer.position);
         // Before the drops: an item whose drop panics must not be met again.
         consumer.position = consumer.position.wrapping_add(count);
+        consumer.stop = consumer.position;
         // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
         // and the producer does not get the chunk back before `retire`.
         unsafe { Slot::drop_range(first, count) };
         if consumer.position == consumer.end {
             consumer.retire();
+        } else {
+            consumer.finish_lines(consumer.position);
         }
     }
 

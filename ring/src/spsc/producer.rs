@@ -53,6 +53,9 @@ use core::ptr::{self, NonNull};
 /// }
 /// ```
 pub struct Producer<T> {
+    /// The next slot's position: what `tail` says. Kept here as well, since the consumer's looks take the
+    /// tail's line away: a push that read it back would wait for it.
+    position: usize,
     /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
     base: *mut Slot<T>,
     /// Where the current chunk's range ends. Equal to the tail where there is no chunk, or it is
@@ -78,6 +81,7 @@ impl<T> Producer<T> {
         let seq = load_own(&shared.producer.installed);
         let head = shared.consumer.head.load(Ordering::Relaxed);
         Producer {
+            position: origin,
             base: ptr::null_mut(),
             end: origin,
             seq,
@@ -88,16 +92,10 @@ impl<T> Producer<T> {
         }
     }
 
-    /// The next slot's position. Only this half writes the tail, so it is read back from there: a
-    /// copy kept here would be one more word to store for every item.
-    #[inline(always)]
-    fn position(&self) -> usize {
-        load_own(&self.shared.producer.tail)
-    }
-
     /// Makes everything before `position` the consumer's.
     #[inline(always)]
-    fn publish(&self, position: usize) {
+    fn publish(&mut self, position: usize) {
+        self.position = position;
         // Release: pairs with the consumer's Acquire loads of the tail, which then see the items,
         // the entry of their chunk, and its `used` where the chunk is complete.
         self.shared.producer.tail.store(position, Ordering::Release);
@@ -135,7 +133,7 @@ impl<T> Producer<T> {
     /// ```
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), PushError<T>> {
-        let position = self.position();
+        let position = self.position;
         if position == self.end {
             // The item stays here meanwhile: a large one is costly to hand down and back.
             // Relaxed: a setting.
@@ -182,7 +180,7 @@ impl<T> Producer<T> {
     /// ```
     #[inline]
     pub fn reserve(&mut self, count: usize) -> Result<Grant<'_, T>, ReserveError> {
-        if self.end.wrapping_sub(self.position()) < count {
+        if self.end.wrapping_sub(self.position) < count {
             self.make_room(count, count)?;
         }
         Ok(self.grant(count))
@@ -192,7 +190,7 @@ impl<T> Producer<T> {
     /// as refused.
     #[inline]
     pub(super) fn reserve_quietly(&mut self, count: usize) -> Result<Grant<'_, T>, ReserveError> {
-        if self.end.wrapping_sub(self.position()) < count {
+        if self.end.wrapping_sub(self.position) < count {
             self.make_room(count, 0)?;
         }
         Ok(self.grant(count))
@@ -202,7 +200,7 @@ impl<T> Producer<T> {
     #[inline(always)]
     fn grant(&mut self, count: usize) -> Grant<'_, T> {
         debug_assert!(
-            (count..=self.len).contains(&self.end.wrapping_sub(self.position())),
+            (count..=self.len).contains(&self.end.wrapping_sub(self.position)),
             "the slots lie in the current chunk"
         );
         Grant {
@@ -240,7 +238,7 @@ impl<T> Producer<T> {
 
     /// Ends the current chunk where it stands; the slots left become a hole.
     fn close_chunk(&mut self) {
-        let position = self.position();
+        let position = self.position;
         let hole = self.end.wrapping_sub(position);
         if hole == 0 {
             return;
@@ -383,7 +381,7 @@ impl<T> Producer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn seal(&mut self) {
-        if self.end.wrapping_sub(self.position()) != self.len {
+        if self.end.wrapping_sub(self.position) != self.len {
             self.close_chunk();
         }
     }
@@ -446,7 +444,7 @@ impl<T> Producer<T> {
             // Relaxed: a count, as below.
             let read = shared.consumer.read.load(Ordering::Relaxed);
             let overwritten = shared.settings.losses.overwritten();
-            let put = self.position().wrapping_sub(self.holes);
+            let put = self.position.wrapping_sub(self.holes);
             return put.wrapping_sub(overwritten).wrapping_sub(read);
         }
         // Acquire: pairs with the consumer's Release store; the `read` below is at least as new, so
@@ -468,7 +466,7 @@ impl<T> Producer<T> {
             .load(Ordering::Relaxed)
             .wrapping_sub(start)
             .min(used);
-        let put = self.position().wrapping_sub(self.holes);
+        let put = self.position.wrapping_sub(self.holes);
         put.wrapping_sub(start.wrapping_sub(holes))
             .saturating_sub(taken)
     }
@@ -523,7 +521,7 @@ impl<T> Producer<T> {
             self.seq.wrapping_sub(head)
         };
         let free_chunks = chunks.saturating_sub(in_traffic);
-        let rest = self.end.wrapping_sub(self.position());
+        let rest = self.end.wrapping_sub(self.position);
         rest + free_chunks * shared.settings.chunk_len.load(Ordering::Relaxed)
     }
 
@@ -538,7 +536,7 @@ impl<T> Producer<T> {
     /// ```
     #[inline]
     pub fn rest_of_chunk(&self) -> usize {
-        self.end.wrapping_sub(self.position())
+        self.end.wrapping_sub(self.position)
     }
 
     /// Sequence number of the chunk to be begun next: another one where a chunk was ended since.
@@ -716,7 +714,7 @@ impl<T> Grant<'_, T> {
         let producer = &*self.producer;
         producer
             .base
-            .wrapping_add(producer.position())
+            .wrapping_add(producer.position)
             .wrapping_add(index)
     }
 
@@ -769,7 +767,7 @@ impl<T> Grant<'_, T> {
         let rest_len = core::mem::take(&mut self.filled) - count;
         if count != 0 {
             self.producer
-                .publish(self.producer.position().wrapping_add(count));
+                .publish(self.producer.position.wrapping_add(count));
         }
         // SAFETY: these slots were filled and not committed; `filled` no longer counts them.
         unsafe { Slot::drop_range(rest, rest_len) };

@@ -243,15 +243,26 @@ impl<T> Shared<T> {
     pub(crate) fn exceeds(&self, seq: usize, most: usize) -> bool {
         // Relaxed: an old value makes the number too large, which is to err on the side of giving
         // memory back.
-        let reclaimed = load_before_write(&self.reclaimed, Ordering::Relaxed);
-        let count = seq.wrapping_sub(reclaimed);
+        let count = seq.wrapping_sub(self.reclaimed());
         (count as isize) > 0 && count > most
     }
 
-    /// Whether as many chunks before `seq` are idle as shall circulate within the table, chunk
-    /// `seq - 1` not counted.
-    pub(crate) fn has_idle(&self, seq: usize) -> bool {
-        self.exceeds(seq, self.settings.keep_idle)
+    /// Whether as many chunks of `len` slots from `reclaimed` to before `seq` are idle as shall circulate within
+    /// the table, chunk `seq - 1` not counted.
+    pub(crate) fn has_idle(&self, reclaimed: usize, seq: usize, len: usize) -> bool {
+        let count = seq.wrapping_sub(reclaimed);
+        let settings = &*self.settings;
+        (count as isize) > 0
+            && count > settings.keep_idle
+            // The product in brackets is at most the size of a chunk. Short ones count for more, since each
+            // has its head.
+            && (len * size_of::<T>()).max(1024).saturating_mul(count - 1) >= settings.keep_bytes
+    }
+
+    /// Sequence number of the oldest chunk that may be idle.
+    pub(crate) fn reclaimed(&self) -> usize {
+        // Relaxed: as in `exceeds`.
+        load_before_write(&self.reclaimed, Ordering::Relaxed)
     }
 
     /// Owns the oldest idle chunk, of those before `head`, which must have been acquired. Gives its

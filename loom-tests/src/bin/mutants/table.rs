@@ -1069,9 +1069,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "producer_len_counts_holes",
         file: PRODUCER,
-        find: "self.position().wrapping_sub(self.holes)",
+        find: "self.position.wrapping_sub(self.holes)",
         nth: Some(2),
-        replace: "self.position()",
+        replace: "self.position",
         bound: 2,
         fate: KilledBy(&["counts::len_leaves_holes_out"]),
         why: "holes are counted as items",
@@ -1159,9 +1159,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "commit_all_instead_of_count",
         file: PRODUCER,
-        find: ".publish(self.producer.position().wrapping_add(count));",
+        find: ".publish(self.producer.position.wrapping_add(count));",
         nth: None,
-        replace: ".publish(self.producer.position().wrapping_add(count + rest_len));",
+        replace: ".publish(self.producer.position.wrapping_add(count + rest_len));",
         bound: 2,
         fate: KilledBy(&["publication::a_grant_shows_what_it_committed_and_nothing_else"]),
         why: "slots that were not to be committed are",
@@ -1187,14 +1187,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         let rest_len = core::mem::take(&mut self.filled) - count;
         if count != 0 {
             self.producer
-                .publish(self.producer.position().wrapping_add(count));
+                .publish(self.producer.position.wrapping_add(count));
         }
 ",
         nth: None,
         replace: "        let rest_len = core::mem::take(&mut self.filled) - count;
         if count != 0 {
             self.producer
-                .publish(self.producer.position().wrapping_add(count));
+                .publish(self.producer.position.wrapping_add(count));
         }
         let rest = self.slot(count);
 ",
@@ -1301,7 +1301,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "empty_chunk_sealed",
         file: PRODUCER,
-        find: "if self.end.wrapping_sub(self.position()) != self.len {",
+        find: "if self.end.wrapping_sub(self.position) != self.len {",
         nth: None,
         replace: "if true {",
         bound: 2,
@@ -1311,7 +1311,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "chunk_not_sealed",
         file: PRODUCER,
-        find: "if self.end.wrapping_sub(self.position()) != self.len {",
+        find: "if self.end.wrapping_sub(self.position) != self.len {",
         nth: None,
         replace: "if false {",
         bound: 2,
@@ -1416,34 +1416,96 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "retire_before_item_is_out",
         file: CONSUMER,
-        find: "        let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
-        self.position = self.position.wrapping_add(1);
+        find: "        let item = unsafe { self.take() };
         if self.position == self.end {
             self.retire();
-        }
 ",
         nth: None,
         replace: "        let slot = self.base.wrapping_add(self.position);
-        self.position = self.position.wrapping_add(1);
-        if self.position == self.end {
-            self.retire();
-        }
-        let item = unsafe { (*slot).read() };
+        let last = self.position.wrapping_add(1) == self.end;
+        let item = if last {
+            self.position = self.end;
+            self.leave();
+            unsafe { (*slot).read() }
+        } else {
+            unsafe { self.take() }
+        };
+        if last {
 ",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
         why: "the producer gets a chunk whose last item is still in it",
     },
     Mutant {
-        name: "retire_not_eager",
+        name: "line_written_after_its_chunk_went_back",
         file: CONSUMER,
-        find: "        self.position = self.position.wrapping_add(1);
-        if self.position == self.end {
-            self.retire();
-        }
+        find: "        self.leave();
+    }
+
+    /// Takes the current chunk out of its entry",
+        nth: None,
+        replace: "        let last = self.base.wrapping_add(self.end.wrapping_sub(1));
+        self.leave();
+        unsafe { Slot::finish(last, 1) };
+    }
+
+    /// Takes the current chunk out of its entry",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
+        why: "the consumer writes into a slot that the producer fills",
+    },
+    Mutant {
+        name: "line_written_before_its_items_are_out",
+        file: CONSUMER,
+        find: "        self.finish_lines(self.position);
+        if self.position == self.limit {",
+        nth: None,
+        replace: "        self.finish_lines(self.limit);
+        if self.position == self.limit {",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
+        why: "the consumer writes into a slot that holds an item",
+    },
+    Mutant {
+        name: "line_written_before_its_items_are_released",
+        file: CONSUMER,
+        find: "consumer.finish_lines(consumer.position);",
+        nth: None,
+        replace: "consumer.finish_lines(consumer.limit);",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
+        why: "the consumer writes into a slot that holds an item",
+    },
+    Mutant {
+        name: "stop_beyond_a_hole",
+        file: CONSUMER,
+        find: "        // The last item may come earlier than was known.
+        self.stop = self.position;
 ",
         nth: None,
-        replace: "        self.position = self.position.wrapping_add(1);
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
+        why: "a chunk that was closed since comes back only with the next look",
+    },
+    Mutant {
+        name: "release_goes_beyond_stop",
+        file: CONSUMER,
+        find: "        consumer.stop = consumer.position;
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
+        why: "items are taken that are not there",
+    },
+    Mutant {
+        name: "retire_not_eager",
+        file: CONSUMER,
+        find: "            let last = usize::from(self.limit == self.end);
+",
+        nth: None,
+        replace: "            let last = 0;
 ",
         bound: 2,
         fate: KilledBy(&["boundary::the_last_item_of_a_chunk_gives_it_back_at_once"]),
@@ -1452,11 +1514,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "read_without_a_look",
         file: CONSUMER,
-        find: "        self.refill()?;
+        find: "        self.refill_in_stream()?;
         Ok(ReadSlice { consumer: self })",
         nth: None,
         replace: "        if self.position == self.limit {
-            self.refill()?;
+            self.refill_in_stream()?;
         }
         Ok(ReadSlice { consumer: self })",
         bound: 2,
@@ -1569,10 +1631,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "position_not_told_when_empty",
         file: CONSUMER,
-        find: "                    self.tell_position();
-                    return",
+        find: "            self.tell_position();
+            return",
         nth: None,
-        replace: "                    return",
+        replace: "            return",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
         why: "the producer counts items of a ring that was found empty",
@@ -1614,13 +1676,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: CONSUMER,
         find: "        if self.position == self.end {
             self.retire();
-        }
-        Ok(item)",
+        } else {",
         nth: None,
         replace: "        if self.position == self.end && self.hole == 0 {
             self.retire();
-        }
-        Ok(item)",
+        } else {",
         bound: 2,
         fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
         why: "a chunk with a hole comes back only with the next look",
@@ -1665,9 +1725,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "limit_before_the_hole",
         file: CONSUMER,
         find: "        self.limit = self.position;
-        self.end",
+        self.stop = self.position;
+        self.finished",
         nth: None,
-        replace: "        self.end",
+        replace: "        self.stop = self.position;
+        self.finished",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "slots of a chunk that was given back count as items",
@@ -1972,9 +2034,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "release_keeps_items",
         file: CONSUMER,
         find: "        consumer.position = consumer.position.wrapping_add(count);
-        // SAFETY",
+        consumer.stop",
         nth: None,
-        replace: "        // SAFETY",
+        replace: "        consumer.stop",
         bound: 2,
         fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
         why: "items are dropped and come again",
@@ -1983,6 +2045,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "release_counts_after_the_drops",
         file: CONSUMER,
         find: "        consumer.position = consumer.position.wrapping_add(count);
+        consumer.stop = consumer.position;
         // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
         // and the producer does not get the chunk back before `retire`.
         unsafe { Slot::drop_range(first, count) };
@@ -1990,6 +2053,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "        unsafe { Slot::drop_range(first, count) };
         consumer.position = consumer.position.wrapping_add(count);
+        consumer.stop = consumer.position;
 ",
         bound: 2,
         fate: KilledBy(&["read_in_place::a_drop_that_panics_only_delays_the_return_of_its_chunk"]),
@@ -2012,6 +2076,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: CONSUMER,
         find: "        if consumer.position == consumer.end {
             consumer.retire();
+        } else {
+            consumer.finish_lines(consumer.position);
         }
 ",
         nth: None,
@@ -2036,13 +2102,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "        unsafe { Slot::drop_range(first, count) };
         if consumer.position == consumer.end {
             consumer.retire();
-        }
+        } else {
 ",
         nth: None,
         replace: "        if consumer.position == consumer.end {
-            consumer.retire();
-        }
-        unsafe { Slot::drop_range(first, count) };
+            consumer.leave();
+            unsafe { Slot::drop_range(first, count) };
+        } else {
+            unsafe { Slot::drop_range(first, count) };
 ",
         bound: 2,
         fate: KilledBy(&["read_in_place::the_writer_waits_for_the_release"]),
@@ -2061,9 +2128,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "outdated_number_kept",
         file: CONSUMER,
-        find: "            || shared.exceeds(",
+        find: "                && shared.exceeds(",
         nth: None,
-        replace: "            || false && shared.exceeds(",
+        replace: "                && false && shared.exceeds(",
         bound: 2,
         fate: KilledBy(&["resize::a_chunk_too_many_is_freed_when_it_was_read"]),
         why: "a smaller ring keeps its chunks",
@@ -2071,7 +2138,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "retire_keeps_every_chunk",
         file: CONSUMER,
-        find: "if outdated || shared.has_idle(self.seq) {",
+        find: "if outdated || many() {",
         nth: None,
         replace: "if outdated {",
         bound: 2,
@@ -3493,10 +3560,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "overwritable_producer_len_counts_holes",
         file: PRODUCER,
-        find: "let put = self.position().wrapping_sub(self.holes);
+        find: "let put = self.position.wrapping_sub(self.holes);
             return",
         nth: None,
-        replace: "let put = self.position();
+        replace: "let put = self.position;
             return",
         bound: 2,
         fate: KilledBy(&["overwrite::counts_are_true_while_chunks_are_overwritten", "overwrite::holes_do_not_count_while_chunks_are_overwritten"]),

@@ -94,6 +94,8 @@ impl<T> Consumer<T> {
                 self.base = first.wrapping_sub(start);
                 self.position = start;
                 self.limit = start;
+                self.stop = start;
+                self.finished = start;
                 self.end = start.wrapping_add(len);
                 self.hole = 0;
                 self.in_chunk = true;
@@ -128,7 +130,7 @@ impl<T> Consumer<T> {
             // SAFETY: by invariant 4 the chunk is this half's, which has forgotten it, and every item has
             // been moved out.
             unsafe { settings.form.free(first, len, &settings.pool) };
-        } else if shared.has_idle(self.seq.wrapping_add(1)) {
+        } else if shared.has_idle(shared.reclaimed(), self.seq.wrapping_add(1), len) {
             // SAFETY: as above.
             unsafe { settings.form.put(first, len, &settings.pool) };
         } else {
@@ -151,6 +153,8 @@ impl<T> Consumer<T> {
         self.taken = self.taken.wrapping_add(items);
         self.position = self.end.wrapping_add(core::mem::take(&mut self.hole));
         self.limit = self.position;
+        self.stop = self.position;
+        self.finished = self.position;
         self.end = self.position;
         self.in_chunk = false;
         self.held.first = ptr::null_mut();
