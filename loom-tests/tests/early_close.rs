@@ -40,7 +40,7 @@ fn records(ring: &Builder, lengths: &[usize], looks: usize) {
 
 #[test]
 fn a_hole_is_never_read() {
-    model("a_hole_is_never_read", 780, || {
+    model("a_hole_is_never_read", 340, || {
         records(&Builder::new(2, 2).max_chunks(2), &[1, 2, 1], 3);
     });
 }
@@ -58,7 +58,7 @@ fn a_chunk_with_a_hole_can_be_filled_the_next_time() {
 
 #[test]
 fn holes_among_many_chunks() {
-    model("holes_among_many_chunks", 860, || {
+    model("holes_among_many_chunks", 420, || {
         records(
             &Builder::new(3, 2).max_chunks(2).origin(usize::MAX - 3),
             &[2, 2, 3, 1],

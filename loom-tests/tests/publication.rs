@@ -55,7 +55,7 @@ fn items_of_one_chunk_are_seen_whole() {
 fn items_of_a_chunk_already_entered_are_seen_whole() {
     model(
         "items_of_a_chunk_already_entered_are_seen_whole",
-        440,
+        115,
         || {
             let (mut producer, consumer) = Builder::new(4, 1).max_chunks(1).spsc().unwrap();
             let mut inbox = Inbox::new(consumer);

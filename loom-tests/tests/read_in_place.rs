@@ -74,7 +74,7 @@ fn a_slice_holds_all_that_is_ready() {
 
 #[test]
 fn what_is_not_released_comes_again() {
-    model("what_is_not_released_comes_again", 1340, || {
+    model("what_is_not_released_comes_again", 350, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         let sender = thread::spawn(move || {
@@ -104,7 +104,7 @@ fn what_is_not_released_comes_again() {
 
 #[test]
 fn a_slice_ends_before_the_hole() {
-    model("a_slice_ends_before_the_hole", 670, || {
+    model("a_slice_ends_before_the_hole", 320, || {
         let (mut producer, mut consumer) = Builder::new(3, 2).max_chunks(2).spsc().unwrap();
         let sender = thread::spawn(move || {
             let mut put = 0;

@@ -87,7 +87,7 @@ fn longer_chunks() {
 
 #[test]
 fn shorter_chunks() {
-    model("shorter_chunks", 350, || {
+    model("shorter_chunks", 175, || {
         let ring = Builder::new(2, 1).max_chunks(2);
         hand_over(&ring, 3, 2, (1, 1), |ring| ring.set_chunk_len(1).unwrap());
     });

@@ -24,6 +24,15 @@
 //! chunk's last; the chunk then goes back at its next look: a [`read`](Consumer::read), or a
 //! [`pop`](Consumer::pop) that has nothing left from the look before.
 //!
+//! # Pace
+//!
+//! Two halves that run at once take the same cache lines from each other. So a consumer that catches its producer up
+//! again and again, and finds fewer items than four cache lines hold, lets four pause instructions pass
+//! (a tenth of a microsecond, about) and looks once more, in [`pop`](Consumer::pop) and
+//! [`read`](Consumer::read). The first look after one that found nothing never does, and where nothing came
+//! meanwhile, looks without a pause follow, twice as many each time. It also writes a byte into each cache line of
+//! a chunk from which it has taken every item, which makes it cheaper for the producer to fill it again.
+//!
 //! # Overwriting
 //!
 //! In a ring with [`Policy::Overwrite`](crate::Policy::Overwrite) a producer that finds no room drops the
