@@ -76,7 +76,7 @@ fn two_producers_go_on_to_the_next_chunk() {
 
 #[test]
 fn every_push_needs_the_chunk_just_read() {
-    model_with_floors("every_push_needs_the_chunk_just_read", [100, 41], || {
+    model_with_floors("every_push_needs_the_chunk_just_read", [60, 1], || {
         let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();
         producer.push(per_producer::item(0, 0)).unwrap();
         let control = producer.control();
@@ -152,26 +152,22 @@ fn preallocated_chunks_are_used_and_used_again() {
 
 #[test]
 fn memory_that_is_refused_is_told_by_both() {
-    model_with_floors(
-        "memory_that_is_refused_is_told_by_both",
-        [160, 2100],
-        || {
-            let (mut producer, consumer) = ring(1, 2).mpsc().unwrap();
-            let control = producer.control();
-            producer.push(per_producer::item(0, 0)).unwrap();
-            // There is memory for one chunk.
-            control.pool().set_budget(control.pool().used());
-            let mut inbox = Inbox::new(consumer);
-            let mut other = producer.clone();
-            let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
-            inbox.pop().unwrap();
-            let here = push(&mut producer, 0, 1, 1);
-            let there = sender.join().unwrap();
-            assert_eq!(here + there, 1, "one of them gets the chunk that is idle");
-            inbox.drain();
-            assert_eq!(inbox.next, [1 + here, there, 0]);
-        },
-    );
+    model_with_floors("memory_that_is_refused_is_told_by_both", [79, 950], || {
+        let (mut producer, consumer) = ring(1, 2).mpsc().unwrap();
+        let control = producer.control();
+        producer.push(per_producer::item(0, 0)).unwrap();
+        // There is memory for one chunk.
+        control.pool().set_budget(control.pool().used());
+        let mut inbox = Inbox::new(consumer);
+        let mut other = producer.clone();
+        let sender = thread::spawn(move || push(&mut other, 1, 0, 1));
+        inbox.pop().unwrap();
+        let here = push(&mut producer, 0, 1, 1);
+        let there = sender.join().unwrap();
+        assert_eq!(here + there, 1, "one of them gets the chunk that is idle");
+        inbox.drain();
+        assert_eq!(inbox.next, [1 + here, there, 0]);
+    });
 }
 
 #[test]

@@ -61,23 +61,49 @@ fn a_place_is_written_again_only_when_it_was_read() {
         "a_place_is_written_again_only_when_it_was_read",
         [380, 3600],
         || {
-            // Room for one idle chunk.
-            let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).mpsc().unwrap();
+            // Room for a spare chunk and one behind it.
+            let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
             let control = producer.control();
-            producer.push(per_producer::item(0, 0)).unwrap();
+            assert_eq!(push(&mut producer, 0, 0, 2), 2);
             let mut inbox = Inbox::new(consumer);
-            inbox.pop().unwrap();
+            inbox.look(2);
             let trimmer = thread::spawn({
                 let control = control.clone();
                 move || control.trim()
             });
-            let pushed = 1 + push(&mut producer, 0, 1, 1);
-            inbox.pop().unwrap();
+            let pushed = 2 + push(&mut producer, 0, 2, 2);
+            inbox.look(2);
             trimmer.join().unwrap();
             assert_eq!(inbox.taken, pushed);
-            assert!(control.chunks_in_use() <= 1);
+            assert!(control.chunks_in_use() <= 2);
             control.trim();
             assert_eq!(control.pool().used(), 0, "a chunk is lost");
+        },
+    );
+}
+
+#[test]
+fn a_chunk_behind_the_spare_one_is_used_when_it_was_read() {
+    model_with_floors(
+        "a_chunk_behind_the_spare_one_is_used_when_it_was_read",
+        [42, 190],
+        || {
+            let (mut producer, consumer) = Builder::new(1, 3).max_chunks(4).mpsc().unwrap();
+            let control = producer.control();
+            assert_eq!(push(&mut producer, 0, 0, 2), 2);
+            // There is memory for two chunks, and room for three.
+            control.pool().set_budget(control.pool().used());
+            let mut inbox = Inbox::new(consumer);
+            inbox.pop().unwrap();
+            let sender = thread::spawn(move || {
+                let pushed = push(&mut producer, 0, 2, 2);
+                (producer, pushed)
+            });
+            inbox.pop().unwrap();
+            let (_producer, pushed) = sender.join().unwrap();
+            assert!((1..=2).contains(&pushed), "{pushed} items");
+            inbox.drain();
+            assert_eq!(inbox.taken, 2 + pushed);
         },
     );
 }
@@ -111,7 +137,7 @@ fn two_idle_chunks_circulate() {
 fn a_smaller_ring_gives_memory_back_though_nobody_works() {
     model_with_floors(
         "a_smaller_ring_gives_memory_back_though_nobody_works",
-        [2200, 290],
+        [480, 1300],
         || {
             let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
             assert_eq!(push(&mut producer, 0, 0, 2), 2);
@@ -138,7 +164,7 @@ fn a_smaller_ring_gives_memory_back_though_nobody_works() {
 fn an_idle_chunk_of_another_length_is_not_used() {
     model_with_floors(
         "an_idle_chunk_of_another_length_is_not_used",
-        [330, 150],
+        [42, 790],
         || {
             let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).mpsc().unwrap();
             let control = producer.control();
@@ -165,7 +191,7 @@ fn an_idle_chunk_of_another_length_is_not_used() {
 fn the_consumer_puts_a_chunk_where_two_look_for_one() {
     model_with_floors(
         "the_consumer_puts_a_chunk_where_two_look_for_one",
-        [180, 750],
+        [140, 68],
         || {
             let (mut producer, consumer) = Builder::new(1, 1).max_chunks(1).mpsc().unwrap();
             let mut other = producer.clone();
@@ -210,7 +236,7 @@ unsafe impl Source for Counted {
 #[test]
 fn preallocated_chunks_stay_while_they_are_overwritten() {
     let name = "preallocated_chunks_stay_while_they_are_overwritten";
-    model_with_floors(name, [110, 1], || {
+    model_with_floors(name, [45, 1], || {
         let allocated = Arc::new(AtomicUsize::new(0));
         let pool = Pool::with_source(usize::MAX, Counted(Arc::clone(&allocated))).unwrap();
         let (mut producer, consumer) = Builder::new(1, 2)

@@ -8,7 +8,7 @@ use loom_tests::{Tracked, model};
 
 #[test]
 fn a_producer_counts_every_item_that_is_not_taken() {
-    model("a_producer_counts_every_item_that_is_not_taken", 80, || {
+    model("a_producer_counts_every_item_that_is_not_taken", 28, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).mpsc().unwrap();
         producer.push(Tracked::new(0)).unwrap();
         drop(consumer.pop().unwrap());
@@ -33,7 +33,7 @@ fn a_producer_counts_every_item_that_is_not_taken() {
 
 #[test]
 fn no_more_is_counted_than_fits() {
-    model("no_more_is_counted_than_fits", 300, || {
+    model("no_more_is_counted_than_fits", 22, || {
         let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(2).mpsc().unwrap();
         let other = producer.clone();
         producer.push(Tracked::new(0)).unwrap();

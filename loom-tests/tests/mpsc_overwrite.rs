@@ -41,7 +41,7 @@ fn overtake(ring: &Builder, items: usize, looks: usize) {
 
 #[test]
 fn the_oldest_chunk_goes_to_one_of_two() {
-    model_with_floors("the_oldest_chunk_goes_to_one_of_two", [270, 130], || {
+    model_with_floors("the_oldest_chunk_goes_to_one_of_two", [280, 56], || {
         overtake(&overwriting(1, 2), 3, 2);
     });
 }
@@ -198,7 +198,7 @@ fn a_grant_that_is_held_is_not_overwritten() {
 
 #[test]
 fn a_held_chunk_stays_over_a_whole_round() {
-    model_with_floors("a_held_chunk_stays_over_a_whole_round", [50, 180], || {
+    model_with_floors("a_held_chunk_stays_over_a_whole_round", [30, 46], || {
         let (mut producer, consumer) = overwriting(2, 2).mpsc().unwrap();
         let control = producer.control();
         assert_eq!(push(&mut producer, 0, 0, 6), 6);

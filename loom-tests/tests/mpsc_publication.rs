@@ -142,7 +142,7 @@ fn a_dropped_grant_is_passed_over() {
 fn a_chunk_read_in_place_goes_back_with_its_release() {
     model_with_floors(
         "a_chunk_read_in_place_goes_back_with_its_release",
-        [11, 1],
+        [4, 1],
         || {
             let (mut producer, mut consumer) = ring(2, 1).mpsc().unwrap();
             assert!(record(&mut producer, 0, 0, 2));

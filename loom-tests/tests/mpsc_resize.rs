@@ -99,7 +99,7 @@ fn fewer_chunks_for_two() {
 
 #[test]
 fn longer_chunks() {
-    model_with_floors("longer_chunks", [510, 950], || {
+    model_with_floors("longer_chunks", [210, 4100], || {
         let ring = Builder::new(1, 2).max_chunks(2);
         hand_over(&ring, (1, 0), 1, (2, 2), |ring| {
             ring.set_chunk_len(2).unwrap()

@@ -11,7 +11,7 @@ use loom_tests::{Tracked, model};
 fn the_consumer_takes_the_chunk_that_was_asked_for() {
     model(
         "the_consumer_takes_the_chunk_that_was_asked_for",
-        500,
+        220,
         || {
             // Two entries, so that the third chunk comes where the first was.
             let (mut producer, mut consumer) = Builder::new(1, 1)

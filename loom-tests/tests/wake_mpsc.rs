@@ -32,7 +32,7 @@ fn an_item_of_either_producer_wakes_the_consumer() {
 
 #[test]
 fn a_chunk_given_back_wakes_the_producer() {
-    model("a_chunk_given_back_wakes_the_producer", 8165, || {
+    model("a_chunk_given_back_wakes_the_producer", 3500, || {
         let (mut producer, mut consumer) = ring(1, 1);
         let sender = thread::spawn(move || {
             for number in 0..2 {

@@ -190,7 +190,6 @@ impl<T> Slot<T> {
         }
         #[cfg(not(loom))]
         {
-            const LINE: usize = 64;
             let start = first.cast::<u8>();
             // At most the size of a chunk.
             let bytes = count * size_of::<T>();
@@ -299,6 +298,35 @@ pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>, order: Ordering) -> 
         return outcome.unwrap_or_else(|seen| seen);
     }
     word.load(order)
+}
+
+/// Bytes that caches move at once, on most processors.
+pub(crate) const LINE: usize = 64;
+
+/// Asks for the cache line at `address`, to be written soon. Only a hint, so it need not even be memory.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(address: usize) {
+    // By hand, since the compiler makes a prefetch for reading of its intrinsic, and that leaves the line shared.
+    // Processors that don't know the instruction take it for none.
+    #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+    // SAFETY: the instruction changes nothing that the program can see, and does not fault.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) address,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+    let _ = address;
+}
+
+/// Leaves the lines that others are at work on to them for a moment: a hint, of some 10 to 40 ns. Nothing to a
+/// model, since nobody is waited for.
+#[inline(always)]
+pub(crate) fn pause() {
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
 }
 
 /// What a loop does that waits for another thread's next step.

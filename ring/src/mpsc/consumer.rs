@@ -1,6 +1,7 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
 use super::flags::{Flags, Runs};
+use super::pace::Looks;
 use super::shared::Shared;
 use super::word::Seq;
 use crate::control::{Control, Ring};
@@ -11,6 +12,10 @@ use crate::policy::Policy;
 use crate::primitive::{Ordering, Slot, load_own};
 use core::fmt;
 use core::ptr::NonNull;
+
+/// Bytes of a chunk whose lines are [taken over](Slot::finish) before it is given back. Those of a longer one are
+/// no longer in the nearest cache.
+const MOST_OWNED: usize = 16 * 1024;
 
 /// The half that takes items out. It may be sent to another thread, and is not shared.
 ///
@@ -58,6 +63,9 @@ pub struct Consumer<T> {
     seq: Seq,
     /// Chunks that were given back so far.
     given_back: usize,
+    /// Runs that the last scan has found.
+    runs_found: usize,
+    looks: Looks,
     shared: Counted<Shared<T>>,
 }
 
@@ -75,6 +83,8 @@ impl<T> Consumer<T> {
             flags: Flags::none(),
             seq: Seq::new(0),
             given_back: 0,
+            runs_found: 0,
+            looks: Looks::default(),
             shared,
         }
     }
@@ -153,9 +163,14 @@ impl<T> Consumer<T> {
     /// Looks for items at `position`; on success `limit` is beyond it.
     #[inline(never)]
     fn refill(&mut self) -> Result<(), PopError> {
+        if self.position == self.limit {
+            self.looks.put_off();
+        }
         if self.find(false, false) {
+            self.looks.found(self.runs_found, self.limit == self.len);
             return Ok(());
         }
+        self.looks.found_nothing();
         let told = &self.shared.held.position;
         if self.chunk.is_some() && load_own(told) != self.position {
             // Relaxed: a count of the moment.
@@ -215,9 +230,17 @@ impl<T> Consumer<T> {
         // Here meanwhile: through memory, each look would wait for the one before.
         let mut position = self.position;
         let mut limit = self.limit;
-        // SAFETY: the held chunk stays until this half gives it back. Quiet is true only when the
-        // producers are gone.
-        while let Some(Ok((items, count))) = unsafe { runs.at(limit) } {
+        let mut runs_found = 0;
+        loop {
+            // SAFETY: the held chunk stays until this half gives it back. Quiet is true only when the
+            // producers are gone.
+            let singles = unsafe { runs.flags.single_items(limit, runs.len) };
+            runs_found += singles - limit;
+            limit = singles;
+            // SAFETY: as above.
+            let Some(Ok((items, count))) = (unsafe { runs.at(limit) }) else {
+                break;
+            };
             if !items {
                 if limit != position {
                     break;
@@ -225,9 +248,11 @@ impl<T> Consumer<T> {
                 position += count;
             }
             limit += count;
+            runs_found += 1;
         }
         self.position = position;
         self.limit = limit;
+        self.runs_found = runs_found;
     }
 
     /// Gives the held chunk, of which no slot is left, back; or leaves that to the next call, where
@@ -250,18 +275,23 @@ impl<T> Consumer<T> {
         let settings = &*shared.settings;
         // Relaxed: settings; the number of chunks is a matter of the moment.
         if len != settings.chunk_len.load(Ordering::Relaxed)
-            || shared.chunks_in_traffic() + shared.idle.count_own()
-                > settings.chunks.load(Ordering::Relaxed)
+            || shared.made.load(Ordering::Relaxed) > settings.chunks.load(Ordering::Relaxed)
         {
             shared.free(first, len);
-        } else if shared.idle.count_own() >= settings.keep_idle {
-            shared.put(first, len);
-        } else {
+            return true;
+        }
+        if len * size_of::<T>() <= MOST_OWNED {
+            // SAFETY: the chunk is this half's, and its items are gone.
+            unsafe { Slot::finish(first.as_ptr(), len) };
+        }
+        if shared.idle.has_room() {
             // SAFETY: the chunk is this half's, and so are its flags: every slot is answered.
             unsafe { settings.form.clear_flags(first, len) };
             if let Err(first) = shared.idle.put(first, len) {
                 shared.put(first, len);
             }
+        } else {
+            shared.put(first, len);
         }
         true
     }
@@ -338,6 +368,7 @@ impl<T> Consumer<T> {
         }
         // SAFETY: as above, and the slots from `start` to `end` hold items; the ring forgets both.
         let chunk = unsafe { OwnedChunk::new(first, self.len, start..end, settings.form, pool) };
+        self.shared.gives_up();
         drop(returning);
         self.chunk = None;
         self.position = self.len;

@@ -18,11 +18,11 @@ const ITEM: u8 = 1;
 /// One slot that was claimed and not used.
 const SKIP: u8 = 2;
 /// Items, as many as the flags that follow say.
-const ITEMS: u8 = 3;
+const ITEMS: u8 = 4;
 /// Slots that were claimed and not used, as many as the flags that follow say.
-const SKIPS: u8 = 4;
+const SKIPS: u8 = 6;
 /// Nothing from here to the end of the chunk.
-const END: u8 = 5;
+const END: u8 = 8;
 
 /// Set in each flag of a length, and in no mark.
 const LENGTH: u8 = 0x40;
@@ -151,6 +151,35 @@ impl Flags {
         }
         // SAFETY: as the caller says.
         unsafe { self.other_run(index, mark) }
+    }
+
+    /// The end of the single items from slot `index` on, at which a run must begin: at the latest `end`, where
+    /// one begins, too.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    #[inline(always)]
+    pub(super) unsafe fn single_items(self, index: usize, end: usize) -> usize {
+        const AT_ONCE: usize = 8;
+        let mut at = index;
+        while end - at >= AT_ONCE {
+            let mut all = ITEM;
+            for offset in 0..AT_ONCE {
+                // Acquire: as in `run`.
+                // SAFETY: as the caller says.
+                all &= unsafe { self.flag(at + offset) }.load(Ordering::Acquire);
+            }
+            if all & ITEM == 0 {
+                break;
+            }
+            at += AT_ONCE;
+        }
+        // Acquire: as in `run`.
+        // SAFETY: as the caller says.
+        while at != end && unsafe { self.flag(at) }.load(Ordering::Acquire) == ITEM {
+            at += 1;
+        }
+        at
     }
 
     /// What begins at slot `index`, whose flag is `mark`, no single item's.
@@ -317,6 +346,39 @@ mod tests {
                     flags.skips(index, 1);
                 }
                 assert_eq!(runs.count_items(0, 1).0, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn single_items_are_found_up_to_whatever_else_there_is() {
+        let bytes: Vec<AtomicU8> = (0..40).map(|_| AtomicU8::new(0)).collect();
+        let flags = Flags::new(NonNull::from(&bytes[0]));
+        // SAFETY: there are 40 flags, and they are this thread's.
+        unsafe {
+            assert_eq!(flags.single_items(0, 40), 0);
+            for index in 0..40 {
+                flags.item(index);
+            }
+            for from in 0..=40 {
+                assert_eq!(flags.single_items(from, 40), 40);
+                assert_eq!(flags.single_items(0, from), from);
+            }
+            for at in 0..38 {
+                for other in [0, 1, 2, 3] {
+                    match other {
+                        0 => flags.flag(at).store(PENDING, Ordering::Relaxed),
+                        1 => flags.skips(at, 1),
+                        2 => flags.skips(at, 3),
+                        _ => flags.items(at, 2),
+                    }
+                    assert_eq!(flags.single_items(0, 40), at, "{other}");
+                    flags.items(at, 1);
+                    flags.items(at + 1, 1);
+                }
+                flags.end(at);
+                assert_eq!(flags.single_items(0, 40), at);
+                flags.item(at);
             }
         }
     }

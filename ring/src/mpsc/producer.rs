@@ -1,15 +1,21 @@
 //! The producers' handle, and the contiguous slots that it reserves.
 
+use super::entry::{Entry, unpack};
 use super::flags::Flags;
-use super::shared::{Entry, Shared, unpack};
-use super::word::{MAX_PRODUCERS, Tail};
+use super::pace::Turns;
+use super::shared::Shared;
+use super::word::{MAX_PRODUCERS, Seq, Tail};
 use crate::control::{Control, Ring};
 use crate::counted::Counted;
 use crate::error::{PushError, Refused, ReserveError};
-use crate::primitive::{Ordering, Slot, load_u64_before_write};
+use crate::primitive::{LINE, Ordering, Slot, load_u64_before_write, prefetch_to_write};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
+
+/// Cache lines that a push asks for ahead of the one that it writes. An atomic addition waits until all that was written
+/// before has arrived where it goes, so a line that is not there is waited for in full.
+const LINES_AHEAD: usize = 2;
 
 /// A handle that puts items in. It may be sent to another thread and cloned for another, and is not
 /// shared.
@@ -59,20 +65,21 @@ pub struct Producer<T> {
     /// Whether the tail must be looked at before the next claim: it was found closed, or there is a
     /// grant.
     look: bool,
-    /// What follows describes the chunk of the last claim, as its entry did. It is only a guess where
-    /// the next claim goes, and compared with the entry then: so the look at the entry is not waited for.
-    /// These are addresses and no pointers, since the guess may be of a chunk that is gone, and another
-    /// that was allocated at the same place be in the entry.
-    entry: usize,
+    /// What follows describes the chunk of the last claim, which is where the next one most likely goes. It
+    /// is used only for claims of that very chunk: the first claim's `tail`, and how often sequence numbers
+    /// had come half round then. These are addresses and no pointers, since the chunk may be gone by now.
+    base: Tail,
+    rounds: usize,
+    /// The length; zero where no claim was made yet.
+    len: usize,
     first: usize,
     flags: usize,
-    /// The length, a power of two, minus one.
-    mask: usize,
     /// Slots of the grant that has not ended, if any, from `granted_from` on.
     granted: usize,
     granted_from: usize,
     /// Chunks that this producer has ended, and grants that it has given up for somebody who forgot them.
     ended: usize,
+    turns: Turns,
     /// Each thread has a producer of its own.
     unshared: PhantomData<*mut T>,
     shared: Counted<Shared<T>>,
@@ -87,13 +94,15 @@ impl<T> Producer<T> {
     pub(super) fn new(shared: Counted<Shared<T>>) -> Self {
         Producer {
             look: true,
-            entry: 0,
+            base: Tail::closed(Seq::new(0)),
+            rounds: 0,
+            len: 0,
             first: 0,
             flags: 0,
-            mask: 0,
             granted: 0,
             granted_from: 0,
             ended: 0,
+            turns: Turns::new(),
             unshared: PhantomData,
             shared,
         }
@@ -125,7 +134,7 @@ impl<T> Producer<T> {
     /// ```
     #[inline]
     pub fn push(&mut self, item: T) -> Result<(), PushError<T>> {
-        let tail = loop {
+        let (tail, index) = loop {
             if self.look {
                 // The item stays here meanwhile: a large one is costly to hand down and back.
                 if let Err(refused) = self.prepare(1) {
@@ -134,30 +143,31 @@ impl<T> Producer<T> {
             }
             // Acquire: pairs with the Release exchange that has opened the chunk; it and its entry are
             // seen.
-            let tail = Tail(self.shared.tail.fetch_add(1, Ordering::Acquire));
-            if tail.is_open() {
-                break tail;
+            let tail = Tail(self.shared.tail.next.fetch_add(1, Ordering::Acquire));
+            if let Some(index) = self.find(tail) {
+                break (tail, index);
             }
-            self.look = true;
         };
-        let index = self.find(tail);
         // SAFETY: by invariant 1 the claimed slot is this call's, and empty, until it is answered below.
         unsafe {
             (*self.first().add(index)).write(item);
             self.flags().item(index);
         }
+        self.prefetch_after(index);
+        self.turns.answered(tail, &self.shared.tail.next);
         Ok(())
     }
 
-    /// The slot of a claim.
+    /// The slot of a claim; `None` where it came too late, and the tail is to be looked at.
     #[inline(always)]
-    fn find(&mut self, tail: Tail) -> usize {
-        // Relaxed: acquired with the tail. The claim keeps the chunk there (invariant 1).
-        let entry = self.shared.entry(tail.seq()).load(Ordering::Relaxed);
-        if entry.addr() != self.entry {
-            self.enter(entry);
+    fn find(&mut self, tail: Tail) -> Option<usize> {
+        // Relaxed: not older than what the chunk's opener has left there, by the claim's Acquire.
+        let rounds = self.shared.tail.rounds.load(Ordering::Relaxed);
+        let index = tail.since(self.base);
+        if index < self.len && rounds == self.rounds {
+            return Some(index);
         }
-        tail.index(self.mask)
+        self.enter(tail)
     }
 
     /// The first slot of the chunk of the last claim.
@@ -175,14 +185,46 @@ impl<T> Producer<T> {
 
     #[cold]
     #[inline(never)]
-    fn enter(&mut self, entry: *mut Slot<T>) {
+    fn enter(&mut self, tail: Tail) -> Option<usize> {
+        if !tail.is_open() {
+            self.look = true;
+            return None;
+        }
+        // Relaxed: acquired with the tail. The claim keeps the chunk there (invariant 1).
+        let entry = self.shared.entry(tail.seq()).load(Ordering::Relaxed);
         let Entry::Chunk(chunk) = unpack(entry) else {
             unreachable!("a claim keeps its chunk in the table");
         };
-        self.entry = entry.addr();
+        self.base = Tail::open(tail.seq(), chunk.log2);
+        self.rounds = self.shared.tail.rounds.load(Ordering::Relaxed);
+        self.len = chunk.len();
         self.first = chunk.first.as_ptr().addr();
         self.flags = self.shared.flags(&chunk).address();
-        self.mask = chunk.len() - 1;
+        self.prefetch_first();
+        Some(tail.since(self.base))
+    }
+
+    /// Asks for the line some lines after the slot at `index`, of this chunk only: what is behind it may be in
+    /// others' use.
+    #[inline(always)]
+    fn prefetch_after(&self, index: usize) {
+        if size_of::<T>() != 0 {
+            let ahead = index + LINES_AHEAD * LINE.div_ceil(size_of::<T>());
+            prefetch_to_write(self.first + ahead.min(self.len - 1) * size_of::<T>());
+        }
+    }
+
+    /// Asks for a chunk's first lines: those of the slots that come before what a push asks for, and the first
+    /// ones of the flags.
+    fn prefetch_first(&self) {
+        let slots = (self.len * size_of::<T>()).min(LINES_AHEAD * LINE);
+        let flags = self.len.min(LINES_AHEAD * LINE);
+        for offset in (0..slots).step_by(LINE) {
+            prefetch_to_write(self.first + offset);
+        }
+        for offset in (0..flags).step_by(LINE) {
+            prefetch_to_write(self.flags + offset);
+        }
     }
 
     /// Makes sure that the next claim is likely to succeed. Where it cannot, `items` count as refused.
@@ -282,7 +324,10 @@ impl<T> Producer<T> {
         loop {
             // A guess, which the exchange confirms. Acquire: as `install` asks for; pairs with the Release
             // exchange in `open`, so that no entry is seen as it was a round before.
-            let tail = Tail(load_u64_before_write(&self.shared.tail, Ordering::Acquire));
+            let tail = Tail(load_u64_before_write(
+                &self.shared.tail.next,
+                Ordering::Acquire,
+            ));
             if !tail.is_open() {
                 self.check_len(least)?;
                 self.prepare(items)?;
@@ -295,14 +340,17 @@ impl<T> Producer<T> {
                 continue;
             }
             // Acquire: as in `push`.
-            let claimed = self.shared.tail.compare_exchange_weak(
+            let claimed = self.shared.tail.next.compare_exchange_weak(
                 tail.0,
                 tail.after(count).0,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             );
             if claimed.is_ok() {
-                return Ok((self.find(tail), count));
+                if let Some(index) = self.find(tail) {
+                    self.turns.claimed(tail.after(count));
+                    return Ok((index, count));
+                }
             }
         }
     }
@@ -880,5 +928,35 @@ impl<T> fmt::Debug for Grant<'_, T> {
             .field("len", &self.len)
             .field("filled", &self.filled)
             .finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::Builder;
+    use crate::primitive::Ordering;
+
+    #[test]
+    fn a_chunk_is_not_taken_for_that_of_the_same_number_a_round_before() {
+        let (mut producer, mut consumer) = Builder::new(4, 2).mpsc().unwrap();
+        producer.push(1).unwrap();
+        // As if numbers had come round, and the chunk that had this one were long gone.
+        producer.shared.tail.rounds.fetch_add(2, Ordering::Relaxed);
+        producer.first = 0;
+        producer.flags = 0;
+        producer.push(2).unwrap();
+        assert_eq!((consumer.pop(), consumer.pop()), (Ok(1), Ok(2)));
+    }
+
+    #[test]
+    fn it_is_counted_how_often_numbers_come_half_round() {
+        let origin = usize::MAX - 2;
+        let (mut producer, mut consumer) = Builder::new(1, 2).origin(origin).mpsc().unwrap();
+        for item in 0..9 {
+            let rounds = producer.shared.tail.rounds.load(Ordering::Relaxed);
+            assert_eq!(rounds, if item < 3 { 1 } else { 2 }, "before item {item}");
+            producer.push(item).unwrap();
+            assert_eq!(consumer.pop(), Ok(item));
+        }
     }
 }

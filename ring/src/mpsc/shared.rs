@@ -19,6 +19,7 @@
 //! | word | pairs |
 //! |---|---|
 //! | `tail` | the Release exchange that opens a chunk with the Acquire claims: the entry is seen, and the chunk's memory as its installer has it; and with the looks of who installs the next one: no entry is seen as it was a round before |
+//! | `tail`'s rounds | none of their own: counted before a chunk is opened, and so seen with the tail |
 //! | an entry | the Release exchange that installs a chunk with the Acquire loads of helpers and of the consumer, who pass on or use what they see; the store that empties it is seen with `taken` |
 //! | `taken` | the Release stores of whoever gives a chunk back, or its place, with the Acquire loads of who needs a chunk: the entry is empty, the idle chunk is there; and of the consumer that takes the next one. Taking a chunk releases what is said of it to those who count. Locking acquires, unlocking releases, and so does the consumer's giving back acquire: flags are not cleared while somebody looks at them |
 //! | a flag | Release answers with the Acquire loads of the consumer and of who overwrites: the items are seen; the chunk is nobody else's once all of its slots are answered |
@@ -26,6 +27,7 @@
 //! | `producer_gone`, `consumer_gone`, `half_gone` | as in the ring for one producer |
 //! | `held`'s words | none of their own: seen with `taken`, and at the end with `half_gone` |
 
+use super::entry::{Chunk, Entry, empty, pack, unpack};
 use super::flags::{Flags, Runs};
 use super::idle::Idle;
 use super::word::{BUSY, DETACHED, HELD, LOCKED, Seq, Tail, Taken};
@@ -48,14 +50,25 @@ const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 8 };
 const SPINS: usize = if cfg!(loom) { 2 } else { 256 };
 
 pub(crate) struct Shared<T> {
-    pub(super) tail: CachePadded<AtomicU64>,
+    pub(super) tail: CachePadded<End>,
     pub(super) taken: CachePadded<AtomicU64>,
     /// A power of two of entries; chunk `seq` has entry `seq % len`.
     table: Box<[AtomicPtr<Slot<T>>]>,
     pub(super) idle: Idle<T>,
     pub(super) producers: AtomicUsize,
+    /// Chunks that were made and not given up, wherever they are.
+    pub(super) made: AtomicUsize,
     pub(super) held: CachePadded<Held<T>>,
     pub(super) settings: CachePadded<Settings<T>>,
+}
+
+/// Where the next claim goes.
+pub(super) struct End {
+    pub(super) next: AtomicU64,
+    /// How often sequence numbers have come half round, or more. So a producer that has not claimed for very
+    /// long does not take a chunk for the one that had the same number a round of them before. It is here
+    /// because whoever claims has this line.
+    pub(super) rounds: AtomicUsize,
 }
 
 /// The consumer's chunk: its length, how far the consumer has gone in it when it last found nothing or
@@ -74,68 +87,6 @@ pub(crate) const MAX_ENTRIES: usize = {
     let fit = (isize::MAX as usize / size_of::<usize>()).ilog2();
     1 << if fit < 32 { fit - 1 } else { 32 }
 };
-
-/// What an entry says.
-pub(super) enum Entry<T> {
-    /// There is no chunk.
-    Empty,
-    Chunk(Chunk<T>),
-}
-
-/// A chunk as its entry describes it.
-pub(super) struct Chunk<T> {
-    pub(super) first: NonNull<Slot<T>>,
-    pub(super) log2: u32,
-    /// Which of two neighbouring rounds of the table it was installed in.
-    lap: usize,
-}
-
-impl<T> Chunk<T> {
-    pub(super) fn len(&self) -> usize {
-        1 << self.log2
-    }
-}
-
-// Chunks begin on a boundary of at least 128 bytes, which leaves seven bits of an entry.
-const EMPTY: usize = 1;
-const LOG2_SHIFT: u32 = 1;
-const LOG2_MASK: usize = 31;
-const LAP_SHIFT: u32 = 6;
-const ADDRESS_MASK: usize = !127;
-
-/// The entry that waits for chunk `seq`.
-fn empty<T>(seq: Seq) -> *mut Slot<T> {
-    ptr::without_provenance_mut(seq.low() << 1 | EMPTY)
-}
-
-fn pack<T>(chunk: &Chunk<T>) -> *mut Slot<T> {
-    let bits = (chunk.log2 as usize) << LOG2_SHIFT | chunk.lap << LAP_SHIFT;
-    debug_assert_eq!(
-        chunk.first.addr().get() & !ADDRESS_MASK,
-        0,
-        "chunks are aligned"
-    );
-    // Exposed: a producer that finds the same word in an entry again knows no more of the chunk than where
-    // it is.
-    chunk.first.as_ptr().expose_provenance();
-    chunk.first.as_ptr().map_addr(|address| address | bits)
-}
-
-#[inline(always)]
-pub(super) fn unpack<T>(entry: *mut Slot<T>) -> Entry<T> {
-    let bits = entry.addr();
-    if bits & EMPTY != 0 {
-        return Entry::Empty;
-    }
-    match NonNull::new(entry.map_addr(|address| address & ADDRESS_MASK)) {
-        Some(first) => Entry::Chunk(Chunk {
-            first,
-            log2: (bits >> LOG2_SHIFT & LOG2_MASK) as u32,
-            lap: bits >> LAP_SHIFT & 1,
-        }),
-        None => Entry::Empty,
-    }
-}
 
 impl<T> Shared<T> {
     pub(super) fn new(plan: &Plan<T>) -> Result<Self, BuildError> {
@@ -156,11 +107,15 @@ impl<T> Shared<T> {
         let kept = settings.keep_idle.min(plan.entries);
         let shared = Shared {
             // That chunk does not exist: the first push installs the one after it.
-            tail: CachePadded::new(AtomicU64::new(Tail::closed(before).0)),
+            tail: CachePadded::new(End {
+                next: AtomicU64::new(Tail::closed(before).0),
+                rounds: AtomicUsize::new(before.half()),
+            }),
             taken: CachePadded::new(AtomicU64::new(Taken::new(before.next(), 0).0)),
             table: table.into_boxed_slice(),
             idle: Idle::new(kept, plan.origin)?,
             producers: AtomicUsize::new(1),
+            made: AtomicUsize::new(0),
             held: CachePadded::new(Held {
                 first: AtomicPtr::new(ptr::null_mut()),
                 len: AtomicUsize::new(0),
@@ -175,6 +130,8 @@ impl<T> Shared<T> {
                 let settings = &*shared.settings;
                 let first = settings.form.make(plan.chunk_len, &settings.pool);
                 let first = first.ok_or(BuildError::OutOfMemory)?;
+                // Relaxed: nobody else knows of the ring yet.
+                shared.made.fetch_add(1, Ordering::Relaxed);
                 if let Err(first) = shared.idle.put(first, plan.chunk_len) {
                     // Cannot be: there is room for all of them.
                     shared.free(first, plan.chunk_len);
@@ -215,14 +172,22 @@ impl<T> Shared<T> {
 
     /// Frees a chunk that the caller owns and in which there is no item.
     pub(super) fn free(&self, first: NonNull<Slot<T>>, len: usize) {
+        self.gives_up();
         // SAFETY: the chunk is the caller's, by invariant 3 or because it was never installed.
         unsafe { self.settings.form.free(first, len, &self.settings.pool) };
     }
 
     /// Gives a chunk that the caller owns and in which there is no item to the pool.
     pub(super) fn put(&self, first: NonNull<Slot<T>>, len: usize) {
+        self.gives_up();
         // SAFETY: as above.
         unsafe { self.settings.form.put(first, len, &self.settings.pool) };
+    }
+
+    /// Counts a chunk that is no longer the ring's.
+    pub(super) fn gives_up(&self) {
+        // Relaxed: a count of the moment.
+        self.made.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The most chunks that may be in traffic.
@@ -239,7 +204,7 @@ impl<T> Shared<T> {
             // Acquire: pairs with the Release exchanges in `open`, of which each later tail passes on all
             // earlier ones; the entries are not seen as they were before the chunk that is closed here.
             // Two rounds before, the next one's would look as if it had been installed.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
             if tail.is_open() {
                 return Ok(());
             }
@@ -258,7 +223,7 @@ impl<T> Shared<T> {
                 Ok(None) => relax(),
                 Err(refused) => {
                     // True at the moment that `install` looked, if no chunk has come since.
-                    let now = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+                    let now = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
                     if now.seq() == tail.seq() && !now.is_open() {
                         return Err(refused);
                     }
@@ -269,12 +234,23 @@ impl<T> Shared<T> {
 
     /// Opens the chunk after the closed one of `tail`. Whether this call has done so.
     fn open(&self, tail: Tail, next: Tail) -> bool {
+        // Relaxed, here and in the exchange: seen with the tail that is released below, by whomever. Only once in
+        // a very long time there is something to count. Who comes late may count too much, and nobody too little.
+        let rounds = self.tail.rounds.load(Ordering::Relaxed);
+        if rounds & 1 != next.seq().half() {
+            let _ = self.tail.rounds.compare_exchange(
+                rounds,
+                rounds.wrapping_add(1),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
         let mut seen = tail;
         // Claims that come too late move the index meanwhile.
         while seen.seq() == tail.seq() && !seen.is_open() {
             // Release: pairs with the Acquire claims; they see the chunk and its entry. The chunk is
             // not looked at here: where `tail` is old it may be gone, and then the exchange fails.
-            match self.tail.compare_exchange_weak(
+            match self.tail.next.compare_exchange_weak(
                 seen.0,
                 next.0,
                 Ordering::Release,
@@ -432,7 +408,7 @@ impl<T> Shared<T> {
         // Relaxed: not older than what the installer of the chunk just seen has looked at. Where `next` is
         // next, that chunk is one of a round before; it stays there while `taken` is locked, and so
         // `next` stays next.
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         if tail.seq().next() != next {
             return Ok(false);
         }
@@ -459,14 +435,17 @@ impl<T> Shared<T> {
             }
             self.free(first, its_len);
         }
-        self.settings.form.make(len, &self.settings.pool)
+        let made = self.settings.form.make(len, &self.settings.pool)?;
+        // Relaxed: a count of the moment.
+        self.made.fetch_add(1, Ordering::Relaxed);
+        Some(made)
     }
 
     /// Closes the open chunk of `tail`, if no slot of it has been claimed since, and answers for the
     /// slots that are left.
     pub(super) fn close(&self, tail: Tail) -> bool {
         // Acquire: pairs with the Release exchange in `open`; the chunk and its entry are seen.
-        let closed = self.tail.compare_exchange(
+        let closed = self.tail.next.compare_exchange(
             tail.0,
             Tail::closed(tail.seq()).0,
             Ordering::Acquire,
@@ -490,7 +469,7 @@ impl<T> Shared<T> {
     pub(super) fn may_begin(&self) -> bool {
         // Relaxed: whoever asks has looked just before, and will look again.
         let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         taken.chunks_before(tail.seq().next()) < self.limit()
             || self.settings.policy() == Policy::Overwrite
     }
@@ -512,7 +491,7 @@ impl<T> Shared<T> {
     pub(super) fn seal(&self) {
         loop {
             // Acquire: pairs with the Release exchange in `open`; the entry is seen.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
             if !tail.is_open() {
                 return;
             }
@@ -549,7 +528,7 @@ impl<T> Shared<T> {
 
     fn claimed_since(&self, taken: Taken) -> usize {
         // Acquire: a tail that is not older than what was taken, and not newer than what is after this.
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
         // Relaxed, here and below: counts of the moment; nothing is accessed on the strength of them.
         let used = |seq: Seq, len: usize| {
             if seq == tail.seq() && tail.is_open() {
@@ -586,7 +565,7 @@ impl<T> Shared<T> {
     /// Slots of chunk `seq`, which must be in traffic, that are claimed, or will never be.
     pub(super) fn claimed_of(&self, seq: Seq, len: usize) -> usize {
         // Relaxed: a count of the moment.
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         match tail.seq().ahead_of(seq) {
             // Not opened yet.
             ..0 => 0,
@@ -599,7 +578,7 @@ impl<T> Shared<T> {
     pub(super) fn free_slots(&self) -> usize {
         // Relaxed: counts of the moment.
         let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
-        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         let chunks = (self.limit() - taken.chunks_before(tail.seq().next())).max(0) as usize;
         let rest = if tail.is_open() { tail.room() } else { 0 };
         rest.saturating_add(chunks.saturating_mul(self.settings.chunk_len.load(Ordering::Relaxed)))
@@ -620,7 +599,7 @@ impl<T> Shared<T> {
             // before the tail is there.
             let taken = Taken(load_u64_before_write(&self.taken, Ordering::Acquire));
             // Acquire: not newer than what is looked at next.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
             let count = taken.chunks_before(tail.seq().next()).max(0) as usize;
             least = least.min(count);
             // Relaxed: only compared. A chunk that was overwritten meanwhile is not counted beside the one

@@ -52,6 +52,12 @@ impl Seq {
         ((self.0.wrapping_sub(other.0) << INDEX_BITS) as i64 >> INDEX_BITS) as isize
     }
 
+    /// How often sequence numbers have come half round, modulo two.
+    #[inline(always)]
+    pub(super) fn half(self) -> usize {
+        (self.0 >> (63 - INDEX_BITS)) as usize
+    }
+
     /// The low bits.
     #[inline(always)]
     pub(super) fn low(self) -> usize {
@@ -93,6 +99,13 @@ impl Tail {
     #[inline(always)]
     pub(super) fn index(self, mask: usize) -> usize {
         self.0 as usize & mask
+    }
+
+    /// Slots from `first`, a chunk's first, to this: the slot's index in that chunk where it is one of it, and
+    /// otherwise not less than its length.
+    #[inline(always)]
+    pub(super) fn since(self, first: Self) -> usize {
+        usize::try_from(self.0.wrapping_sub(first.0)).unwrap_or(usize::MAX)
     }
 
     /// After a claim of `count` slots, which must be left.

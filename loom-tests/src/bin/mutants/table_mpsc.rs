@@ -116,6 +116,58 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "the last item of a grant is never found",
     },
     Mutant {
+        name: "mpsc_spare_put_relaxed",
+        file: IDLE,
+        find: "                pack_idle(first, len),
+                Ordering::Release,
+",
+        nth: None,
+        replace: "                pack_idle(first, len),
+                Ordering::Relaxed,
+",
+        bound: 2,
+        fate: KilledBy(&["mpsc_boundary::memory_that_is_refused_is_told_by_both"]),
+        why: "a spare chunk is used before it was read",
+    },
+    Mutant {
+        name: "mpsc_spare_put_over_another",
+        file: IDLE,
+        find: "            let put = spare.compare_exchange(
+                ptr::null_mut(),
+                pack_idle(first, len),
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if put.is_ok() {",
+        nth: None,
+        replace: "            spare.store(pack_idle(first, len), Ordering::Release);
+            if true {",
+        bound: 2,
+        fate: KilledBy(&["mpsc_idle::two_trim_at_once"]),
+        why: "a spare chunk is leaked",
+    },
+    Mutant {
+        name: "mpsc_spare_take_relaxed",
+        file: IDLE,
+        find: "spare.swap(ptr::null_mut(), Ordering::Acquire)",
+        nth: None,
+        replace: "spare.swap(ptr::null_mut(), Ordering::Relaxed)",
+        bound: 2,
+        fate: KilledBy(&["mpsc_boundary::memory_that_is_refused_is_told_by_both"]),
+        why: "a spare chunk is used before it was read",
+    },
+    Mutant {
+        name: "mpsc_spare_take_load_then_store",
+        file: IDLE,
+        find: "let taken = spare.swap(ptr::null_mut(), Ordering::Acquire);",
+        nth: None,
+        replace: "let taken = spare.load(Ordering::Acquire);
+            spare.store(ptr::null_mut(), Ordering::Relaxed);",
+        bound: 2,
+        fate: KilledBy(&["mpsc_idle::two_trim_at_once"]),
+        why: "two threads own the same spare chunk",
+    },
+    Mutant {
         name: "mpsc_idle_count_own_relaxed",
         file: IDLE,
         find: "let taken = self.taken.load(Ordering::Acquire);",
@@ -148,10 +200,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_idle_take_release_relaxed",
         file: IDLE,
-        find: "                Ordering::Release,
+        find: "                taken.wrapping_add(1),
+                Ordering::Release,
 ",
         nth: None,
-        replace: "                Ordering::Relaxed,
+        replace: "                taken.wrapping_add(1),
+                Ordering::Relaxed,
 ",
         bound: 2,
         fate: BeyondLoom,
@@ -205,9 +259,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_idle_put_over_another",
         file: IDLE,
-        find: "if self.count_own() >= self.table.len() {",
+        find: "if self.table.is_empty() || self.count_own() >= self.table.len() {",
         nth: None,
-        replace: "if false {",
+        replace: "if self.table.is_empty() {",
         bound: 2,
         fate: Equivalent,
         why: "whoever gives a chunk back has counted the idle ones before, and the ring has no more chunks than there is room for",
@@ -293,6 +347,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "producers fill the ring for nobody",
     },
     Mutant {
+        name: "mpsc_rounds_not_counted",
+        file: SHARED,
+        find: "if rounds & 1 != next.seq().half() {",
+        nth: None,
+        replace: "if false {",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "as for mpsc_rounds_not_compared",
+    },
+    Mutant {
         name: "mpsc_open_relaxed",
         file: SHARED,
         find: "                next.0,
@@ -309,7 +373,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_open_load_then_store",
         file: SHARED,
-        find: "            match self.tail.compare_exchange_weak(
+        find: "            match self.tail.next.compare_exchange_weak(
                 seen.0,
                 next.0,
                 Ordering::Release,
@@ -317,7 +381,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             ) {
                 Ok(_) => return true,",
         nth: None,
-        replace: "            self.tail.store(next.0, Ordering::Release);
+        replace: "            self.tail.next.store(next.0, Ordering::Release);
             match Ok::<u64, u64>(seen.0) {
                 Ok(_) => return true,",
         bound: 2,
@@ -704,11 +768,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: SHARED,
         find: "            self.free(first, its_len);
         }
-        self.settings.form.make",
+        let made = self",
         nth: None,
         replace: "            let _ = first;
         }
-        self.settings.form.make",
+        let made = self",
         bound: 2,
         fate: KilledBy(&["mpsc_idle::an_idle_chunk_of_another_length_is_not_used"]),
         why: "idle chunks of another length are leaked",
@@ -738,7 +802,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_close_load_then_store",
         file: SHARED,
-        find: "        let closed = self.tail.compare_exchange(
+        find: "        let closed = self.tail.next.compare_exchange(
             tail.0,
             Tail::closed(tail.seq()).0,
             Ordering::Acquire,
@@ -746,7 +810,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         );
 ",
         nth: None,
-        replace: "        self.tail.store(Tail::closed(tail.seq()).0, Ordering::Release);
+        replace: "        self.tail.next.store(Tail::closed(tail.seq()).0, Ordering::Release);
         let closed = Ok::<u64, u64>(tail.0);
 ",
         bound: 2,
@@ -799,10 +863,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "mpsc_seal_tail_relaxed",
         file: SHARED,
         find: "            // Acquire: pairs with the Release exchange in `open`; the entry is seen.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));",
+            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));",
         nth: None,
         replace: "            // Acquire: pairs with the Release exchange in `open`; the entry is seen.
-            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));",
+            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));",
         bound: 2,
         fate: KilledByPlain(&["mpsc_early_close::a_chunk_of_a_round_before_is_not_taken_for_an_empty_one"]),
         why: "the length of a chunk of the round before is taken for that of the open one",
@@ -1253,9 +1317,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_push_claim_relaxed",
         file: PRODUCER,
-        find: "self.shared.tail.fetch_add(1, Ordering::Acquire)",
+        find: "self.shared.tail.next.fetch_add(1, Ordering::Acquire)",
         nth: None,
-        replace: "self.shared.tail.fetch_add(1, Ordering::Relaxed)",
+        replace: "self.shared.tail.next.fetch_add(1, Ordering::Relaxed)",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::a_producer_goes_on_in_a_chunk_that_another_has_opened"]),
         why: "a claim does not see the chunk that it is in",
@@ -1263,9 +1327,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_push_claim_load_then_store",
         file: PRODUCER,
-        find: "Tail(self.shared.tail.fetch_add(1, Ordering::Acquire))",
+        find: "Tail(self.shared.tail.next.fetch_add(1, Ordering::Acquire))",
         nth: None,
-        replace: "{ let tail = Tail(self.shared.tail.load(Ordering::Acquire)); self.shared.tail.store(tail.after(1).0, Ordering::Release); tail }",
+        replace: "{ let tail = Tail(self.shared.tail.next.load(Ordering::Acquire)); self.shared.tail.next.store(tail.after(1).0, Ordering::Release); tail }",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::every_push_of_two_producers_needs_a_chunk"]),
         why: "two producers claim one slot",
@@ -1273,14 +1337,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_push_into_a_closed_chunk",
         file: PRODUCER,
-        find: "            if tail.is_open() {
-                break tail;
-            }
+        find: "        if !tail.is_open() {
             self.look = true;",
         nth: None,
-        replace: "            if true {
-                break tail;
-            }
+        replace: "        if false {
             self.look = true;",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
@@ -1289,12 +1349,25 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_chunk_not_compared",
         file: PRODUCER,
-        find: "if entry.addr() != self.entry {",
+        find: "        if index < self.len && rounds == self.rounds {
+            return Some(index);",
         nth: None,
-        replace: "if self.entry == 0 {",
+        replace: "        if self.len != 0 {
+            let _ = (index, rounds);
+            return Some(tail.index(self.len - 1));",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::every_push_of_two_producers_needs_a_chunk"]),
         why: "an item goes into the chunk before",
+    },
+    Mutant {
+        name: "mpsc_rounds_not_compared",
+        file: PRODUCER,
+        find: " && rounds == self.rounds",
+        nth: None,
+        replace: " && (rounds == self.rounds || true)",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "sequence numbers have to come round while a producer does nothing, which is 2^38 chunks; unit tests set the words",
     },
     Mutant {
         name: "mpsc_answer_before_the_item",
@@ -1409,7 +1482,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_claim_load_then_store",
         file: PRODUCER,
-        find: "            let claimed = self.shared.tail.compare_exchange_weak(
+        find: "            let claimed = self.shared.tail.next.compare_exchange_weak(
                 tail.0,
                 tail.after(count).0,
                 Ordering::Acquire,
@@ -1417,7 +1490,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             );
 ",
         nth: None,
-        replace: "            self.shared.tail.store(tail.after(count).0, Ordering::Release);
+        replace: "            self.shared.tail.next.store(tail.after(count).0, Ordering::Release);
             let claimed = Ok::<u64, u64>(tail.0);
 ",
         bound: 2,
@@ -1620,11 +1693,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_quiet_from_the_start",
         file: CONSUMER,
-        find: "        if self.find(false, false) {
-            return Ok(());",
-        nth: None,
-        replace: "        if self.find(true, false) {
-            return Ok(());",
+        find: "if self.find(false, false) {",
+        nth: Some(1),
+        replace: "if self.find(true, false) {",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
         why: "an item is forgotten that comes later",
@@ -1705,8 +1776,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_retire_too_many",
         file: CONSUMER,
-        find: "            || shared.chunks_in_traffic() + shared.idle.count_own()
-                > settings.chunks.load(Ordering::Relaxed)
+        find: "            || shared.made.load(Ordering::Relaxed) > settings.chunks.load(Ordering::Relaxed)
 ",
         nth: None,
         replace: "            || false
@@ -1718,9 +1788,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_retire_keeps_every_chunk",
         file: CONSUMER,
-        find: "} else if shared.idle.count_own() >= settings.keep_idle {",
+        find: "if shared.idle.has_room() {",
         nth: None,
-        replace: "} else if false {",
+        replace: "if true {",
         bound: 2,
         fate: Equivalent,
         why: "there is room for no more in the table of idle chunks, and what does not fit goes to the pool as well",
@@ -1909,11 +1979,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_advance_tail_relaxed",
         file: SHARED,
-        find: "            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+        find: "            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
             if tail.is_open() {
                 return Ok(());",
         nth: None,
-        replace: "            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        replace: "            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
             if tail.is_open() {
                 return Ok(());",
         bound: 2,
@@ -1935,10 +2005,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_claimed_tail_relaxed",
         file: SHARED,
-        find: "        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+        find: "        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
         // Relaxed, here",
         nth: None,
-        replace: "        let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        replace: "        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         // Relaxed, here",
         bound: 2,
         fate: KilledByPlain(&["mpsc_len::no_more_is_counted_than_fits"]),
@@ -1947,10 +2017,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_traffic_tail_relaxed",
         file: SHARED,
-        find: "            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Acquire));
+        find: "            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Acquire));
             let count = taken",
         nth: None,
-        replace: "            let tail = Tail(load_u64_before_write(&self.tail, Ordering::Relaxed));
+        replace: "            let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
             let count = taken",
         bound: 2,
         fate: BeyondLoom,
@@ -1977,9 +2047,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_claim_tail_relaxed",
         file: PRODUCER,
-        find: "load_u64_before_write(&self.shared.tail, Ordering::Acquire)",
+        find: "                &self.shared.tail.next,
+                Ordering::Acquire,
+",
         nth: None,
-        replace: "load_u64_before_write(&self.shared.tail, Ordering::Relaxed)",
+        replace: "                &self.shared.tail.next,
+                Ordering::Relaxed,
+",
         bound: 2,
         fate: BeyondLoom,
         why: "full is said, or a chunk overwritten, on the strength of an entry as it was a round before; the exchanges that follow undo all else, and no model shows it",

@@ -1,0 +1,191 @@
+//! How long both sides keep away from cache lines that another thread is at work on.
+//!
+//! A line that two threads write in turn, or that one writes and the other reads, goes to and fro between their
+//! cores, and each way costs as much as some ten items do. So it is less work for all where a thread leaves
+//! the line to the other for a while, and then has many items to do at once. What is done here is only to
+//! pause, for a bounded number of times: nobody waits for anybody, and nothing depends on it.
+
+use super::word::{Seq, Tail};
+use crate::primitive::{AtomicU64, Ordering, pause};
+
+/// Runs that make a look worth the while.
+const MANY: usize = 32;
+
+/// Pauses that a look is put off at most.
+const MOST_BEFORE_A_LOOK: u32 = 32;
+
+/// The consumer's looks at a chunk that is being filled: put off where each finds some runs, but few, so that
+/// the producers are at work just there.
+#[derive(Default)]
+pub(super) struct Looks {
+    pauses: u32,
+}
+
+impl Looks {
+    /// To be called before a look where nothing is known to be there.
+    #[inline]
+    pub(super) fn put_off(&self) {
+        for _ in 0..self.pauses {
+            pause();
+        }
+    }
+
+    /// Tells of a look that has found something: how many runs, and whether it has come to the chunk's end.
+    #[inline]
+    pub(super) fn found(&mut self, runs: usize, all: bool) {
+        if runs < 2 {
+            // Whoever answers item by item is not to wait.
+            self.pauses = 0;
+        } else if runs > 2 * MANY {
+            self.pauses /= 2;
+        } else if runs < MANY && !all {
+            self.pauses = (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK);
+        }
+    }
+
+    /// Tells of a look that has found nothing.
+    #[inline]
+    pub(super) fn found_nothing(&mut self) {
+        self.pauses /= 2;
+    }
+}
+
+/// Slots between those at which a producer that meets others finds out whether they are at work right now.
+const SAMPLE: u64 = 16;
+
+/// Pauses that this takes, and slots that must be claimed meanwhile.
+const GLANCE: (u32, u64) = (8, 3);
+
+/// Pauses that a producer is away for, and slots that others must claim meanwhile for it to go away again.
+const AWAY: (u32, u64) = (128, 128);
+
+/// Slots that are claimed, by whomever, before a producer that is back goes away again.
+const BURST: u64 = 16;
+
+/// A producer's turns at the tail, where several are at work at once: each leaves it to the others for a while
+/// after it has claimed some slots. All that it has claimed is answered by then, so no item waits for that.
+pub(super) struct Turns {
+    /// The tail after this producer's last claim: what the next one finds if it is alone.
+    expected: Tail,
+    /// The tail when it was last back.
+    back: Tail,
+    /// Whether others were at work when it was last away.
+    contended: bool,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        let none = Tail::closed(Seq::new(0));
+        Turns {
+            expected: none,
+            back: none,
+            contended: false,
+        }
+    }
+
+    /// To be called when the claim of the one slot at `claim` has been answered.
+    #[inline(always)]
+    pub(super) fn answered(&mut self, claim: Tail, tail: &AtomicU64) {
+        if claim != self.expected {
+            self.met_others(claim, tail);
+        }
+        self.expected = claim.after(1);
+    }
+
+    /// To be called with the tail after a claim of any other kind.
+    pub(super) fn claimed(&mut self, after: Tail) {
+        self.expected = after;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn met_others(&mut self, claim: Tail, tail: &AtomicU64) {
+        // To a model, pauses are nothing, and the looks in between only more to explore.
+        if cfg!(loom) || !self.is_due(claim) {
+            return;
+        }
+        if !self.contended && slots_claimed_in(GLANCE.0, claim, tail) < GLANCE.1 {
+            return;
+        }
+        let claimed = slots_claimed_in(AWAY.0, claim, tail);
+        self.contended = claimed >= AWAY.1;
+        self.back = Tail(claim.0.wrapping_add(claimed));
+    }
+
+    /// Whether it is this producer's turn to go away, or to find out whether it is.
+    fn is_due(&self, claim: Tail) -> bool {
+        // The first claim of a chunk is no sign of anybody.
+        claim.seq() == self.expected.seq()
+            && claim.0.wrapping_sub(self.back.0) >= BURST
+            // One of many, which only one producer has: two that went away at once would gain nothing.
+            && (self.contended || claim.0 % SAMPLE == 0)
+    }
+}
+
+/// How far `tail` is beyond `claim` after so many pauses; very far where it is in another chunk.
+fn slots_claimed_in(pauses: u32, claim: Tail, tail: &AtomicU64) -> u64 {
+    for _ in 0..pauses {
+        pause();
+    }
+    // Relaxed: only compared.
+    tail.load(Ordering::Relaxed).wrapping_sub(claim.0)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_put_off_only_while_each_finds_some() {
+        let mut looks = Looks::default();
+        looks.found(1, false);
+        looks.found(MANY, false);
+        looks.found(MANY - 1, true);
+        assert_eq!(looks.pauses, 0, "one, many, or all");
+        looks.found(2, false);
+        assert_eq!(looks.pauses, 1);
+        for _ in 0..40 {
+            looks.found(MANY - 1, false);
+        }
+        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
+        looks.found(2 * MANY + 1, false);
+        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK / 2);
+        for _ in 0..MOST_BEFORE_A_LOOK.ilog2() {
+            looks.found_nothing();
+        }
+        assert_eq!(looks.pauses, 0);
+        looks.found(2, false);
+        looks.found(1, false);
+        assert_eq!(looks.pauses, 0);
+    }
+
+    #[test]
+    fn a_producer_goes_away_only_from_others_that_are_at_work() {
+        let first = Tail::open(Seq::new(7), 10);
+        let mut turns = Turns::new();
+        let tail = AtomicU64::new(first.0);
+        let push = |turns: &mut Turns, claim: Tail, now: u64| {
+            tail.store(claim.0 + now, Ordering::Relaxed);
+            turns.answered(claim, &tail);
+            turns.back
+        };
+        let none = turns.back;
+        // Alone, over the end of a chunk.
+        for index in 0..1 << 10 {
+            assert_eq!(push(&mut turns, first.after(index), 9), none);
+        }
+        let first = Tail::open(Seq::new(8), 10);
+        assert_eq!(push(&mut turns, first, 9), none);
+        // Others have claimed since, but do nothing now, or this claim is not the one to find out at.
+        assert_eq!(push(&mut turns, first.after(16), 1), none);
+        assert_eq!(push(&mut turns, first.after(31), 500), none);
+        assert!(!turns.contended);
+        // They are at work, so the next time there is no need to find out; but it is not at once.
+        assert_eq!(push(&mut turns, first.after(64), 200), first.after(264));
+        assert!(turns.contended);
+        assert_eq!(push(&mut turns, first.after(270), 200), first.after(264));
+        assert_eq!(push(&mut turns, first.after(301), 1), first.after(302));
+        // They have stopped meanwhile.
+        assert!(!turns.contended);
+    }
+}
