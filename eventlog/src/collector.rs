@@ -4,15 +4,16 @@
 use crate::buffer_reader::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
+use crate::error::{AttachError, SetSinkError};
 use crate::format::{CapNo, Event};
 use crate::outputs::{Extent, Outputs};
-use crate::redirect::{Previous, SetSinkError, Start};
+use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics};
 use crate::registry::Registry;
 use crate::shared_buffer::SharedBuffer;
-use crate::sink::{Sink, Unavailable};
+use crate::sink::{Previous, Sink, Start, Unavailable};
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -144,6 +145,45 @@ impl Collector {
         self.outputs
             .replace(sink, delivery, previous)
             .map_err(|(source, lost)| SetSinkError::Previous { source, lost })
+    }
+
+    /// Starts a reader with what is emitted from now on.
+    ///
+    /// # Errors
+    /// See [`AttachError`].
+    pub(crate) fn attach(
+        &mut self,
+        registry: &Mutex<Registry>,
+        writer: Box<dyn Write + Send>,
+        options: &AttachOptions,
+    ) -> Result<ReaderId, AttachError> {
+        if self.stopped_at.is_some() {
+            return Err(AttachError::Stopped);
+        }
+        // What it still refuses it keeps, and what follows, too.
+        let _ = self.outputs.retry();
+        self.cut(registry);
+        self.outputs
+            .attach(writer, options)
+            .map_err(AttachError::Thread)
+    }
+
+    /// Takes a reader out that has been given what was emitted up to now.
+    pub(crate) fn detach(&mut self, registry: &Mutex<Registry>, id: ReaderId) -> Option<Reader> {
+        if self.stopped_at.is_none() {
+            let _ = self.outputs.retry();
+            self.cut(registry);
+        }
+        self.outputs.detach(id)
+    }
+
+    /// Waits for the readers, after the log's end.
+    pub(crate) fn wait_for_readers(&mut self) {
+        self.outputs.wait_for_readers();
+    }
+
+    pub(crate) fn count_former(&mut self, reader: ReaderStatistics) {
+        self.outputs.count_former(reader);
     }
 
     /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
@@ -278,6 +318,7 @@ impl Collector {
             owner.lost.sink += events;
         }
         let counts = self.outputs.counts();
+        let (readers, former_readers) = self.outputs.readers();
         Statistics {
             elapsed: Duration::from_nanos(self.stopped_at.unwrap_or_else(|| self.clock.now())),
             capabilities: capabilities.into_values().collect(),
@@ -286,6 +327,8 @@ impl Collector {
             bytes_written: counts.bytes,
             sink_errors: counts.errors,
             sticky_bytes: self.outputs.sticky().bytes(),
+            readers,
+            former_readers,
             sticky_refused: self.outputs.sticky().refused(),
         }
     }

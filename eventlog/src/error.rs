@@ -284,6 +284,117 @@ impl error::Error for StopError {
     }
 }
 
+/// Why a log was not redirected, or not as wished. But for [`Previous`](Self::Previous) nothing has
+/// changed: the sink that was set before goes on, and no event is lost.
+///
+/// ```
+/// use ghc_eventlog::{EventLog, Previous, SetSinkError, Sink, Start};
+///
+/// let log = EventLog::builder().sink(Sink::null())?;
+/// let same = log.set_sink(log.sink(), Previous::Keep, Start::Continue);
+/// assert!(matches!(same, Err(SetSinkError::InUse)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetSinkError {
+    /// The log has been stopped.
+    Stopped,
+    /// A log writes to that sink now, this one or another.
+    InUse,
+    /// That sink has been ended, or has refused the middle of a header.
+    Closed,
+    /// That sink has begun a log, and cannot take another header.
+    Begun,
+    /// That sink did not take the header, or what it had refused before.
+    Refused(io::Error),
+    /// The log *has* been redirected, and the sink that was set before did not take its end.
+    Previous {
+        /// Its error.
+        source: io::Error,
+        /// Events that it did not take. They are counted as [lost](crate::Lost::sink).
+        lost: u64,
+    },
+    /// The call cannot be made here: from within the log's own sink, or in a forked child.
+    Unavailable(io::Error),
+}
+
+impl fmt::Display for SetSinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetSinkError::Stopped => f.write_str("the event log has been stopped"),
+            SetSinkError::InUse => f.write_str("an event log writes to that sink already"),
+            SetSinkError::Closed => f.write_str("that sink has been closed"),
+            SetSinkError::Begun => {
+                f.write_str("that sink has begun a log, which cannot have another header")
+            }
+            SetSinkError::Refused(_) => {
+                f.write_str("the new sink did not take the log's beginning")
+            }
+            SetSinkError::Previous { lost, .. } => write!(
+                f,
+                "the log was redirected, but its previous sink did not take the end: {lost} events lost"
+            ),
+            SetSinkError::Unavailable(_) => f.write_str("the event log cannot be redirected here"),
+        }
+    }
+}
+
+impl error::Error for SetSinkError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            SetSinkError::Refused(source)
+            | SetSinkError::Previous { source, .. }
+            | SetSinkError::Unavailable(source) => Some(source),
+            SetSinkError::Stopped
+            | SetSinkError::InUse
+            | SetSinkError::Closed
+            | SetSinkError::Begun => None,
+        }
+    }
+}
+
+/// Why a reader was not attached.
+///
+/// ```
+/// use ghc_eventlog::{AttachError, AttachOptions, EventLog};
+///
+/// let log = EventLog::builder().start(Vec::new())?;
+/// log.stop()?;
+/// let refused = log.attach(std::io::sink(), AttachOptions::default());
+/// assert!(matches!(refused, Err(AttachError::Stopped)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// The log has been stopped.
+    Stopped,
+    /// The reader's thread could not be started.
+    Thread(io::Error),
+    /// The call cannot be made here: from within the log's own sink, or in a forked child.
+    Unavailable(io::Error),
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AttachError::Stopped => "the event log has been stopped",
+            AttachError::Thread(_) => "a reader's thread could not be started",
+            AttachError::Unavailable(_) => "a reader cannot be attached here",
+        })
+    }
+}
+
+impl error::Error for AttachError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            AttachError::Stopped => None,
+            AttachError::Thread(source) | AttachError::Unavailable(source) => Some(source),
+        }
+    }
+}
+
 /// Capabilities that a log can have at a time: a capability number has 16 bits, of which one value
 /// stands for "none".
 pub(crate) const MAX_CAPABILITIES: usize = u16::MAX as usize;

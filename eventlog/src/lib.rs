@@ -94,6 +94,7 @@
 //! # assert!(messages(b"no log").is_err());
 //! ```
 
+mod attach;
 mod buffer;
 mod buffer_reader;
 mod capability;
@@ -109,6 +110,7 @@ mod log;
 mod marks;
 mod outputs;
 mod policy;
+mod reader;
 mod redirect;
 mod registry;
 pub mod relay;
@@ -124,10 +126,12 @@ pub mod trace;
 
 pub use capability::Capability;
 pub use clock::Clock;
-pub use error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
+pub use error::{
+    AttachError, CapabilityError, EmitError, ResizeError, SetSinkError, StartError, StopError,
+};
 pub use log::{Builder, EventLog};
 pub use marks::StickyId;
 pub use policy::Policy;
-pub use redirect::{Previous, SetSinkError, Start};
-pub use sink::{MemoryContent, Sink};
+pub use reader::{AttachOptions, ReaderId, ReaderStatistics};
+pub use sink::{MemoryContent, Previous, Sink, Start};
 pub use statistics::{BufferStatistics, Lost, Statistics};

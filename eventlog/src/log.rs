@@ -551,6 +551,7 @@ impl Handle {
             return refused();
         };
         let outcome = collector.finish(&core.registry);
+        collector.wait_for_readers();
         let statistics = collector.statistics(&core.registry);
         match outcome {
             Ok(()) => Ok(statistics),

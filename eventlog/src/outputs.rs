@@ -2,18 +2,20 @@
 //!
 //! The collector says which buffer is to be read, and how far; here is decided what becomes of the
 //! events: the sticky ones are remembered, and all are given to the primary output, which may take
-//! them as slices or as whole chunks.
+//! them as slices or as whole chunks, and to the readers that are attached.
 
 use crate::buffer_reader::{Body, BufferReader};
 use crate::clock::Clock;
 use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
 use crate::marks::Marks;
-use crate::redirect::Previous;
-use crate::sink::Sink;
+use crate::reader::{AttachOptions, Piece, Reader, ReaderId, ReaderStatistics};
+use crate::sink::{Previous, Sink};
 use crate::sticky::Sticky;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use std::{io, mem};
 
 /// The output that a log is for. What it has not taken yet stays in the buffers, or is kept by it.
@@ -41,6 +43,11 @@ pub(crate) struct Outputs {
     sticky: Sticky,
     marks: Arc<Mutex<Marks>>,
     primary: Primary,
+    readers: Vec<Reader>,
+    /// The number of the newest.
+    last_reader: u64,
+    /// The sum of those that are not attached any more.
+    former: ReaderStatistics,
     /// Sinks that the log has been redirected away from, as long as they have not taken all of it.
     owing: Vec<Sink>,
     /// What was done by sinks that are not the primary output any more.
@@ -62,6 +69,9 @@ impl Outputs {
             sticky,
             marks,
             primary: Primary::Writer { sink, delivery },
+            readers: Vec::new(),
+            last_reader: 0,
+            former: ReaderStatistics::default(),
             owing: Vec::new(),
             earlier: Counts::default(),
             lost: BTreeMap::new(),
@@ -96,7 +106,7 @@ impl Outputs {
                     .sticky
                     .observe(capability, &body[..len], &mut lock(&self.marks)),
             };
-            let outcome = hand_out(&mut self.primary, &self.clock, capability, body, len);
+            let outcome = self.hand_out(capability, body, len);
             reader.count_tracked(tracked);
             match extent {
                 Extent::Ready => {
@@ -115,10 +125,34 @@ impl Outputs {
             if let Some(body) = reader.last_losses(self.clock.now()) {
                 // Kept where it is refused.
                 let len = body.len();
-                let _ = hand_out(&mut self.primary, &self.clock, capability, body, len);
+                let _ = self.hand_out(capability, body, len);
             }
         }
         Ok(())
+    }
+
+    /// Makes a block of the first `len` bytes of `body`, and hands it out.
+    fn hand_out(
+        &mut self,
+        capability: Option<CapNo>,
+        body: Body<'_>,
+        len: usize,
+    ) -> io::Result<()> {
+        let block = &body[..len];
+        let marker = marker(capability, block, self.clock.now());
+        let outcome = match &mut self.primary {
+            // Taken in either way: written, or kept.
+            Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
+        };
+        if !self.readers.is_empty() {
+            // Once for all of them, and they keep it.
+            let piece = Piece::block(&marker, block);
+            for reader in &mut self.readers {
+                reader.offer(capability, marker.begin, &piece);
+            }
+        }
+        body.release(len);
+        outcome
     }
 
     /// What a log begins with that begins now: the header, and the sticky events of all that has been
@@ -134,6 +168,63 @@ impl Outputs {
     pub(crate) fn end_pass(&mut self) {
         self.sticky.unmark(&mut lock(&self.marks));
         self.sticky.end_pass();
+        self.part_from_gone();
+    }
+
+    /// Forgets readers whose writers have failed.
+    fn part_from_gone(&mut self) {
+        let former = &mut self.former;
+        self.readers.retain(|reader| {
+            let gone = reader.is_gone();
+            if gone {
+                *former += reader.statistics();
+            }
+            !gone
+        });
+    }
+
+    /// Starts a reader with what has not been handed out yet.
+    ///
+    /// # Errors
+    /// Where its thread cannot be had.
+    pub(crate) fn attach(
+        &mut self,
+        writer: Box<dyn Write + Send>,
+        options: &AttachOptions,
+    ) -> io::Result<ReaderId> {
+        self.last_reader += 1;
+        let id = ReaderId(self.last_reader);
+        let beginning = self.beginning();
+        let reader = Reader::new(id, writer, beginning, options.queue, options.linger)?;
+        self.readers.push(reader);
+        Ok(id)
+    }
+
+    /// Takes a reader out, which gets nothing more.
+    pub(crate) fn detach(&mut self, id: ReaderId) -> Option<Reader> {
+        self.part_from_gone();
+        let place = self.readers.iter().position(|reader| reader.id() == id)?;
+        Some(self.readers.remove(place))
+    }
+
+    /// Waits for the readers to take the log's end, as long as the one that may take longest.
+    pub(crate) fn wait_for_readers(&mut self) {
+        let now = Instant::now();
+        for reader in self.readers.drain(..) {
+            // Each has its own time from now on, and they have it at once.
+            self.former += reader.wait(reader.deadline(now));
+        }
+    }
+
+    /// Counts a reader that is not attached any more.
+    pub(crate) fn count_former(&mut self, statistics: ReaderStatistics) {
+        self.former += statistics;
+    }
+
+    /// The readers that are attached, and the sum of those that were.
+    pub(crate) fn readers(&self) -> (Vec<ReaderStatistics>, ReaderStatistics) {
+        let readers = self.readers.iter().map(Reader::statistics);
+        (readers.collect(), self.former)
     }
 
     pub(crate) fn sticky(&self) -> &Sticky {
@@ -216,11 +307,12 @@ impl Outputs {
         }
     }
 
-    /// Puts the log's end behind everything else, and offers earlier sinks what they owe.
+    /// Puts the log's end behind everything else, for all that take it, and offers earlier sinks what they owe.
     pub(crate) fn end(&mut self) {
         match &mut self.primary {
             Primary::Writer { delivery, .. } => delivery.end(),
         }
+        self.readers.iter_mut().for_each(Reader::end);
         for sink in &self.owing {
             if let Ok(mut delivery) = sink.take() {
                 // What is refused is counted as undelivered.
@@ -269,24 +361,6 @@ fn len_until(body: &[u8], ready: usize, at: u64) -> usize {
 fn lock(marks: &Mutex<Marks>) -> MutexGuard<'_, Marks> {
     // Whole whatever a thread that panicked has done with them.
     marks.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes a block of the first `len` bytes of `body` and hands it to the output.
-fn hand_out(
-    primary: &mut Primary,
-    clock: &Clock,
-    capability: Option<CapNo>,
-    body: Body<'_>,
-    len: usize,
-) -> io::Result<()> {
-    let block = &body[..len];
-    let marker = marker(capability, block, clock.now());
-    let outcome = match primary {
-        // Taken in either way: written, or kept.
-        Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
-    };
-    body.release(len);
-    outcome
 }
 
 /// The marker of a block that ends now.

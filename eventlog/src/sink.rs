@@ -61,6 +61,34 @@ pub(crate) enum Unavailable {
     Closed,
 }
 
+/// What becomes of the sink that a log is redirected away from.
+///
+/// ```
+/// assert_ne!(ghc_eventlog::Previous::Close, ghc_eventlog::Previous::Keep);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Previous {
+    /// It gets the end marker, is flushed, and let go of.
+    Close,
+    /// It stays as it is. Its handle keeps it open, and it can be set again with
+    /// [`Start::Continue`], or [closed](Sink::close). What it has refused stays with it.
+    Keep,
+}
+
+/// How a log begins in the sink that it is redirected to.
+///
+/// ```
+/// assert_ne!(ghc_eventlog::Start::Header, ghc_eventlog::Start::Continue);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With the header and the sticky events: a valid log from its first byte.
+    Header,
+    /// With the next block: the sink has begun a log before. What happened while it was away is
+    /// missing there.
+    Continue,
+}
+
 /// How long a write to a socket may last before it is an error, which is counted and tried again
 /// like any other.
 pub(crate) const SOCKET_TIMEOUT: Duration = Duration::from_secs(5);

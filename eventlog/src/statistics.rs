@@ -1,6 +1,7 @@
 //! What a log has taken in, passed on and lost.
 
 use crate::format::CapNo;
+use crate::reader::ReaderStatistics;
 use std::time::Duration;
 
 /// What has become of a log's events so far; see
@@ -39,6 +40,10 @@ pub struct Statistics {
     /// Sticky events that are in the log but will not be replayed, since they went beyond
     /// [`Builder::sticky_limit`](crate::Builder::sticky_limit).
     pub sticky_refused: u64,
+    /// The readers that are attached.
+    pub readers: Vec<ReaderStatistics>,
+    /// The sum of the readers that were.
+    pub former_readers: ReaderStatistics,
 }
 
 impl Statistics {

@@ -1,0 +1,469 @@
+//! A reader that is attached to a running log: a queue of whole blocks, bounded, and a thread that
+//! writes them. The collector only ever puts blocks in, and never waits.
+
+use crate::buffer_reader::count_events;
+use crate::delivery::guarded;
+use crate::format::{BlockMarker, CapNo, END_MARKER, Event, LossCause};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+use std::ops::AddAssign;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Which reader it is, of those of a log; see [`EventLog::attach`](crate::EventLog::attach).
+///
+/// ```
+/// use ghc_eventlog::{AttachOptions, EventLog};
+///
+/// let log = EventLog::builder().start(Vec::new())?;
+/// let reader = log.attach(std::io::sink(), AttachOptions::default())?;
+/// assert_eq!(log.statistics().readers[0].id, Some(reader));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReaderId(pub(crate) u64);
+
+/// How a reader is served; see [`EventLog::attach`](crate::EventLog::attach).
+///
+/// ```
+/// use ghc_eventlog::AttachOptions;
+/// use std::time::Duration;
+///
+/// let options = AttachOptions::default().queue(64 * 1024 * 1024).linger(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct AttachOptions {
+    pub(crate) queue: usize,
+    pub(crate) linger: Duration,
+}
+
+impl Default for AttachOptions {
+    /// A queue of 8 MiB, and a linger of one second.
+    fn default() -> Self {
+        AttachOptions {
+            queue: 8 * 1024 * 1024,
+            linger: Duration::from_secs(1),
+        }
+    }
+}
+
+impl AttachOptions {
+    /// Bytes of blocks that may wait for the reader: 8 MiB where this is not called. Blocks that do
+    /// not fit are dropped for this reader; one that is longer than the queue is taken where it has
+    /// the queue for itself. The log's beginning comes on top.
+    ///
+    /// ```
+    /// let options = ghc_eventlog::AttachOptions::default().queue(1024 * 1024);
+    /// ```
+    pub fn queue(mut self, bytes: usize) -> Self {
+        self.queue = bytes;
+        self
+    }
+
+    /// How long the reader is waited for when it is detached or the log is stopped: one second where
+    /// this is not called. After that it is on its own, and what it has not taken is lost to it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let options = ghc_eventlog::AttachOptions::default().linger(Duration::ZERO);
+    /// ```
+    pub fn linger(mut self, time: Duration) -> Self {
+        self.linger = time;
+        self
+    }
+}
+
+/// What has become of the blocks of an attached reader.
+///
+/// ```
+/// let statistics = ghc_eventlog::ReaderStatistics::default();
+/// assert_eq!((statistics.bytes_written, statistics.lost_events), (0, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReaderStatistics {
+    /// Which reader; `None` for several.
+    pub id: Option<ReaderId>,
+    /// Blocks that it has taken, the beginning of its log left out.
+    pub blocks: u64,
+    /// Bytes that it has taken.
+    pub bytes_written: u64,
+    /// Bytes that wait in its queue.
+    pub queued_bytes: u64,
+    /// Events that it did not get since its queue was full, or since it was gone.
+    pub lost_events: u64,
+    /// Bytes of these events.
+    pub lost_bytes: u64,
+    /// Why it takes no more, where its writer has failed.
+    pub error: Option<io::ErrorKind>,
+}
+
+impl AddAssign for ReaderStatistics {
+    /// Adds the other's counts.
+    fn add_assign(&mut self, other: ReaderStatistics) {
+        self.blocks += other.blocks;
+        self.bytes_written += other.bytes_written;
+        self.queued_bytes += other.queued_bytes;
+        self.lost_events += other.lost_events;
+        self.lost_bytes += other.lost_bytes;
+    }
+}
+
+/// Something for readers to write.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    bytes: Vec<u8>,
+    /// One block of the program's events, and not a log's beginning, or what tells of a loss.
+    is_block: bool,
+}
+
+impl Piece {
+    /// A block that all readers are given.
+    pub(crate) fn block(marker: &BlockMarker, body: &[u8]) -> Arc<Self> {
+        Arc::new(Piece {
+            bytes: [&marker.encode(), body].concat(),
+            is_block: true,
+        })
+    }
+
+    fn other(bytes: Vec<u8>) -> Arc<Self> {
+        Arc::new(Piece {
+            bytes,
+            is_block: false,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The first `taken` bytes of the program's events, or all of them.
+    fn body(&self, taken: usize) -> &[u8] {
+        if !self.is_block {
+            return &[];
+        }
+        let taken = taken.min(self.len());
+        self.bytes.get(BlockMarker::LEN..taken).unwrap_or_default()
+    }
+
+    /// The program's events in it, and their bytes.
+    fn content(&self) -> (u64, u64) {
+        let body = self.body(self.len());
+        (count_events(body), body.len() as u64)
+    }
+}
+
+/// The collector's end.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    id: ReaderId,
+    link: Arc<Link>,
+    /// Bytes that the queue takes.
+    capacity: usize,
+    linger: Duration,
+    /// What has been dropped of each capability's blocks, and not been told yet, since when.
+    missed: BTreeMap<Option<CapNo>, Missed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    since: u64,
+    events: u64,
+    bytes: u64,
+}
+
+/// What both ends share.
+#[derive(Debug, Default)]
+struct Link {
+    state: Mutex<State>,
+    /// Something has been put in, or the thread is done.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Arc<Piece>>,
+    /// Bytes in the queue, and of what is being written.
+    queued: usize,
+    /// Nothing more is put in.
+    ended: bool,
+    /// Nobody waits for it any more.
+    given_up: bool,
+    /// The thread writes no more.
+    done: bool,
+    statistics: ReaderStatistics,
+}
+
+impl Link {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whole between any two statements; and nothing in there panics.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reader {
+    /// Starts a thread that writes `beginning` and what follows.
+    ///
+    /// # Errors
+    /// Where the thread cannot be had.
+    pub(crate) fn new(
+        id: ReaderId,
+        writer: Box<dyn Write + Send>,
+        beginning: Vec<u8>,
+        capacity: usize,
+        linger: Duration,
+    ) -> io::Result<Self> {
+        let link = Arc::<Link>::default();
+        {
+            let mut state = link.state();
+            state.statistics.id = Some(id);
+            state.queued = beginning.len();
+            state.queue.push_back(Piece::other(beginning));
+        }
+        thread::Builder::new()
+            .name("eventlog-reader".into())
+            .spawn({
+                let link = Arc::clone(&link);
+                move || serve(&link, writer)
+            })?;
+        Ok(Reader {
+            id,
+            link,
+            capacity,
+            linger,
+            missed: BTreeMap::new(),
+        })
+    }
+
+    pub(crate) fn id(&self) -> ReaderId {
+        self.id
+    }
+
+    /// Puts a block in, or drops it where there is no room. A block that is longer than the whole
+    /// queue is taken where nothing else is in there.
+    pub(crate) fn offer(&mut self, cap: Option<CapNo>, begin: u64, block: &Arc<Piece>) {
+        let mut state = self.link.state();
+        if !state.done {
+            let told = self.missed.len() * LOSS_LEN;
+            if state.queue.is_empty() && state.queued == 0
+                || state.queued + told + block.len() <= self.capacity
+            {
+                tell(&mut self.missed, &mut state);
+                state.put(Arc::clone(block));
+                drop(state);
+                self.link.changed.notify_all();
+                return;
+            }
+        }
+        drop(state);
+        // Counted without the lock: the reader need not wait for it.
+        let (events, bytes) = block.content();
+        let missed = self.missed.entry(cap).or_insert(Missed {
+            since: begin,
+            events: 0,
+            bytes: 0,
+        });
+        missed.events += events;
+        missed.bytes += bytes;
+        self.link.state().lose(events, bytes);
+    }
+
+    /// Puts in what is still to be told, and lets the thread end the log when it has come to it.
+    pub(crate) fn end(&mut self) {
+        let mut state = self.link.state();
+        tell(&mut self.missed, &mut state);
+        state.ended = true;
+        drop(state);
+        self.link.changed.notify_all();
+    }
+
+    /// When it is given up, after it has been [ended](Self::end) at `now`.
+    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
+        now.checked_add(self.linger)
+    }
+
+    /// Waits until the thread has written all of it, or until `deadline`, from when on it is on its
+    /// own: it writes no more once its writer has come back to it. Tells what became of it.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> ReaderStatistics {
+        let mut state = self.link.state();
+        while !state.done {
+            let left = match deadline {
+                None => Duration::MAX,
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+            };
+            if left.is_zero() {
+                state.give_up();
+                break;
+            }
+            let waited = self.link.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let statistics = state.statistics();
+        drop(state);
+        self.link.changed.notify_all();
+        statistics
+    }
+
+    /// Whether its writer has failed: nothing will be written any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.link.state().done
+    }
+
+    pub(crate) fn statistics(&self) -> ReaderStatistics {
+        self.link.state().statistics()
+    }
+}
+
+impl State {
+    fn put(&mut self, piece: Arc<Piece>) {
+        self.queued += piece.len();
+        self.queue.push_back(piece);
+    }
+
+    fn lose(&mut self, events: u64, bytes: u64) {
+        self.statistics.lost_events += events;
+        self.statistics.lost_bytes += bytes;
+    }
+
+    fn statistics(&self) -> ReaderStatistics {
+        ReaderStatistics {
+            queued_bytes: self.queued as u64,
+            ..self.statistics
+        }
+    }
+
+    /// Nothing more is written: counts what is in the queue as lost.
+    fn give_up(&mut self) {
+        self.given_up = true;
+        while let Some(piece) = self.queue.pop_front() {
+            self.queued -= piece.len();
+            let (events, bytes) = piece.content();
+            self.lose(events, bytes);
+        }
+    }
+}
+
+/// Bytes of a block that tells of a loss.
+const LOSS_LEN: usize = BlockMarker::LEN + 27;
+
+/// Tells the reader what it has missed, at the place where it would have been.
+fn tell(missed: &mut BTreeMap<Option<CapNo>, Missed>, state: &mut State) {
+    while let Some((cap, missed)) = missed.pop_first() {
+        let Missed {
+            since,
+            events,
+            bytes,
+        } = missed;
+        let marker = BlockMarker {
+            begin: since,
+            size: LOSS_LEN as u32,
+            end: since,
+            cap,
+        };
+        let mut block = marker.encode().to_vec();
+        let lost = Event::EventsLost {
+            cause: LossCause::Sink,
+            events,
+            bytes,
+        };
+        lost.encode_to_vec(since, &mut block);
+        state.put(Piece::other(block));
+    }
+}
+
+/// The reader's thread.
+fn serve(link: &Link, mut writer: Box<dyn Write + Send>) {
+    let outcome = serve_until_end(link, &mut *writer);
+    // The writer goes first: who waits for the thread finds the connection closed.
+    let _ = guarded(|| {
+        drop(writer);
+        Ok(())
+    });
+    let mut state = link.state();
+    if let Err(error) = outcome {
+        state.statistics.error = Some(error.kind());
+    }
+    state.give_up();
+    state.done = true;
+    drop(state);
+    link.changed.notify_all();
+}
+
+fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
+    loop {
+        let mut state = link.state();
+        while state.queue.is_empty() && !state.ended && !state.given_up {
+            state = link
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.given_up {
+            return Ok(());
+        }
+        let Some(piece) = state.queue.pop_front() else {
+            drop(state);
+            write(link, writer, &END_MARKER).1?;
+            return guarded(|| writer.flush());
+        };
+        drop(state);
+        let (taken, outcome) = write(link, writer, &piece.bytes);
+        let mut state = link.state();
+        state.queued -= piece.len();
+        if taken == piece.len() {
+            state.statistics.blocks += u64::from(piece.is_block);
+            if state.queue.is_empty() {
+                drop(state);
+                // Somebody may be looking on.
+                guarded(|| writer.flush())?;
+            }
+        } else {
+            // A reader makes nothing of a part of an event.
+            let (events, bytes) = piece.content();
+            let got = piece.body(taken);
+            let (got_events, got_bytes) = (count_events(got), got.len() as u64);
+            state.lose(events - got_events, bytes - got_bytes);
+        }
+        outcome?;
+    }
+}
+
+/// How long a writer that would have to wait is left alone.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Writes all of it, however long that takes, unless the reader has been given up. Tells how much has
+/// been taken.
+fn write(link: &Link, writer: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut taken = 0;
+    while taken < bytes.len() {
+        let outcome = guarded(|| writer.write(&bytes[taken..]));
+        let mut state = link.state();
+        match outcome {
+            Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
+            Ok(count) if count > bytes.len() - taken => {
+                let message = "the reader says that it took more than it was given";
+                return (taken, Err(io::Error::other(message)));
+            }
+            Ok(count) => {
+                taken += count;
+                state.statistics.bytes_written += count as u64;
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                // A socket whose time is up has not failed; its peer is slow.
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    let waited = link.changed.wait_timeout(state, PAUSE);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                _ => return (taken, Err(error)),
+            },
+        }
+        if state.given_up && taken < bytes.len() {
+            return (taken, Ok(()));
+        }
+    }
+    (taken, Ok(()))
+}
