@@ -1,6 +1,7 @@
 //! What a log can refuse, and why. The format's own errors are in [`crate::format`].
 
 use crate::statistics::Statistics;
+use std::net::SocketAddr;
 use std::{error, fmt, io};
 
 /// Why an event was not taken in. It has been counted as [lost](crate::Lost), by the same cause.
@@ -391,6 +392,50 @@ impl error::Error for AttachError {
         match self {
             AttachError::Stopped => None,
             AttachError::Thread(source) | AttachError::Unavailable(source) => Some(source),
+        }
+    }
+}
+
+/// Why a log is not served.
+///
+/// ```
+/// use ghc_eventlog::{Address, AttachOptions, EventLog, ListenError, Sink};
+///
+/// let log = EventLog::builder().sink(Sink::null())?;
+/// let everywhere = Address::Tcp(([0, 0, 0, 0], 0).into());
+/// let refused = log.listen(everywhere, AttachOptions::default());
+/// assert!(matches!(refused, Err(ListenError::NotLoopback { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The address could be reached from other machines.
+    NotLoopback {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// The socket could not be had; the error names it. Or its thread could not be started.
+    Io(io::Error),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenError::NotLoopback { address } => write!(
+                f,
+                "{address} is no loopback address: `Address::TcpAnywhere` serves other machines"
+            ),
+            ListenError::Io(_) => f.write_str("the event log cannot be served there"),
+        }
+    }
+}
+
+impl error::Error for ListenError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            ListenError::NotLoopback { .. } => None,
+            ListenError::Io(source) => Some(source),
         }
     }
 }

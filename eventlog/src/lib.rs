@@ -106,6 +106,7 @@ mod counter;
 mod delivery;
 mod error;
 pub mod format;
+mod listen;
 mod log;
 mod marks;
 mod outputs;
@@ -127,8 +128,10 @@ pub mod trace;
 pub use capability::Capability;
 pub use clock::Clock;
 pub use error::{
-    AttachError, CapabilityError, EmitError, ResizeError, SetSinkError, StartError, StopError,
+    AttachError, CapabilityError, EmitError, ListenError, ResizeError, SetSinkError, StartError,
+    StopError,
 };
+pub use listen::{Address, Listener};
 pub use log::{Builder, EventLog};
 pub use marks::StickyId;
 pub use policy::Policy;

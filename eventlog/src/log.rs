@@ -294,7 +294,7 @@ impl Builder {
 pub struct EventLog(Arc<Handle>);
 
 impl EventLog {
-    pub(crate) fn core(&self) -> &Core {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.core
     }
 
@@ -591,6 +591,10 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.signals.is_stopped()
+    }
+
     /// The collector, for a call that waits for it.
     ///
     /// # Errors

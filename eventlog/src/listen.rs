@@ -1,0 +1,322 @@
+//! A log that is served: whoever connects to a socket is a reader from then on.
+
+use crate::attach::attach;
+use crate::error::{AttachError, ListenError};
+use crate::log::{Core, EventLog};
+use crate::reader::AttachOptions;
+use crate::sink::naming;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+#[cfg(unix)]
+use std::os::unix::net::UnixListener;
+#[cfg(unix)]
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// How often somebody who wants to connect is looked for.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a write to a socket may last before the reader's thread looks whether it is still wanted.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Where a log is served; see [`EventLog::listen`].
+///
+/// ```
+/// use ghc_eventlog::Address;
+///
+/// let any_free_port = Address::Tcp(([127, 0, 0, 1], 0).into());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Address {
+    /// A Unix socket at this path, that only this user can connect to.
+    #[cfg(unix)]
+    Unix(PathBuf),
+    /// A TCP port for programs of this machine: the address must be a loopback one. Port 0 stands for
+    /// any that is free. Any user of the machine can connect.
+    Tcp(SocketAddr),
+    /// A TCP port for whoever can reach it. What the log says goes over the network in clear.
+    TcpAnywhere(SocketAddr),
+}
+
+/// A log that is served. Dropping it closes the socket to new readers; those that have connected stay
+/// attached.
+///
+/// ```
+/// use ghc_eventlog::{Address, AttachOptions, EventLog, Sink};
+/// use std::io::Read;
+/// use std::net::TcpStream;
+///
+/// let log = EventLog::builder().sink(Sink::null())?;
+/// let address = Address::Tcp(([127, 0, 0, 1], 0).into());
+/// let listener = log.listen(address, AttachOptions::default())?;
+/// let Address::Tcp(address) = listener.address() else { unreachable!() };
+/// let mut reader = TcpStream::connect(address)?;
+/// let mut beginning = [0; 4];
+/// reader.read_exact(&mut beginning)?;
+/// assert_eq!(&beginning, b"hdrb");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Listener {
+    address: Address,
+    closed: Arc<AtomicBool>,
+    thread: Thread,
+    /// The process that listens. A child that it forks does not.
+    process: u32,
+}
+
+impl Listener {
+    /// Where it listens, with the port that was found.
+    ///
+    /// ```
+    /// use ghc_eventlog::{Address, AttachOptions, EventLog, Sink};
+    ///
+    /// let log = EventLog::builder().sink(Sink::null())?;
+    /// let free = Address::Tcp(([127, 0, 0, 1], 0).into());
+    /// let listener = log.listen(free.clone(), AttachOptions::default())?;
+    /// assert_ne!(listener.address(), &free);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            return;
+        }
+        close(&self.address, &self.closed);
+        // Not waited for: it may be waiting for the log's sink, within which this may be.
+        self.thread.unpark();
+    }
+}
+
+/// Takes the name away and says that nobody is let in any more, once.
+fn close(address: &Address, closed: &AtomicBool) {
+    // Relaxed: nothing is told by it but that one caller is the first.
+    if closed.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    match address {
+        #[cfg(unix)]
+        Address::Unix(path) => {
+            // Somebody else may have removed it.
+            let _ = std::fs::remove_file(path);
+        }
+        Address::Tcp(_) | Address::TcpAnywhere(_) => {}
+    }
+}
+
+impl EventLog {
+    /// Serves the log at a socket: whoever connects is [attached](Self::attach) as a reader, and gets
+    /// a log from its first byte. The socket is closed when the [`Listener`] is dropped or the log
+    /// stopped. A thread of its own waits for readers, and looks for them fifty times a second.
+    ///
+    /// A Unix socket is only there, under its name, when its mode is 0600 and somebody answers: it is
+    /// made in a directory that only this user can enter, beside the path, and moved. A socket that is
+    /// left over from a process that is gone is replaced; one where somebody answers, or a file that
+    /// is no socket, is an error. The name is removed when the socket is closed; a process that ends
+    /// without that leaves it behind.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    ///
+    /// ```
+    /// use ghc_eventlog::{Address, AttachOptions, EventLog, Sink};
+    /// use std::io::Read;
+    /// use std::os::unix::net::UnixStream;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("my.sock");
+    /// let log = EventLog::builder().sink(Sink::null())?;
+    /// let _listener = log.listen(Address::Unix(path.clone()), AttachOptions::default())?;
+    /// let mut reader = UnixStream::connect(&path)?;
+    /// reader.read_exact(&mut [0; 4])?;
+    /// log.message("hello");
+    /// log.stop()?;
+    /// let mut rest = Vec::new();
+    /// reader.read_to_end(&mut rest)?;
+    /// assert!(rest.ends_with(&[0xff, 0xff]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn listen(
+        &self,
+        address: Address,
+        options: AttachOptions,
+    ) -> Result<Listener, ListenError> {
+        let (socket, address) = match address {
+            #[cfg(unix)]
+            Address::Unix(path) => (
+                Socket::Unix(unix::bind(&path).map_err(|error| at(path.display(), &error))?),
+                Address::Unix(path),
+            ),
+            Address::Tcp(address) if !address.ip().is_loopback() => {
+                return Err(ListenError::NotLoopback { address });
+            }
+            Address::Tcp(address) => {
+                let (socket, address) = bind_tcp(address)?;
+                (socket, Address::Tcp(address))
+            }
+            Address::TcpAnywhere(address) => {
+                let (socket, address) = bind_tcp(address)?;
+                (socket, Address::TcpAnywhere(address))
+            }
+        };
+        let closed = Arc::<AtomicBool>::default();
+        let thread = thread::Builder::new()
+            .name("eventlog-listener".into())
+            .spawn({
+                let (core, closed) = (Arc::clone(self.core()), Arc::clone(&closed));
+                let address = address.clone();
+                move || {
+                    serve(&core, &socket, &options, &closed);
+                    close(&address, &closed);
+                }
+            })
+            .map_err(ListenError::Io)?;
+        Ok(Listener {
+            address,
+            closed,
+            thread: thread.thread().clone(),
+            process: std::process::id(),
+        })
+    }
+}
+
+/// A socket that is listened at.
+#[derive(Debug)]
+enum Socket {
+    #[cfg(unix)]
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+fn at(what: impl std::fmt::Display, error: &io::Error) -> ListenError {
+    ListenError::Io(naming(what, error))
+}
+
+fn bind_tcp(address: SocketAddr) -> Result<(Socket, SocketAddr), ListenError> {
+    let bind = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((Socket::Tcp(listener), address))
+    };
+    bind().map_err(|error: io::Error| at(address, &error))
+}
+
+impl Socket {
+    /// Somebody who has connected.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is nobody.
+    fn accept(&self) -> io::Result<Box<dyn Write + Send>> {
+        match self {
+            #[cfg(unix)]
+            Socket::Unix(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+                Ok(Box::new(stream))
+            }
+            Socket::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+                stream.set_nodelay(true)?;
+                Ok(Box::new(stream))
+            }
+        }
+    }
+}
+
+/// The listener's thread.
+fn serve(core: &Core, socket: &Socket, options: &AttachOptions, closed: &AtomicBool) {
+    // Relaxed: see `close`.
+    while !closed.load(Ordering::Relaxed) && !core.is_stopped() {
+        match socket.accept() {
+            // After the name was taken away: as if it had come later.
+            Ok(_) if closed.load(Ordering::Relaxed) => {}
+            Ok(writer) => match attach(core, writer, options) {
+                // Whoever has connected finds the connection closed.
+                Ok(_) | Err(AttachError::Thread(_) | AttachError::Unavailable(_)) => {}
+                Err(AttachError::Stopped) => return,
+            },
+            // Nobody, or somebody who has gone again, or too many open files: later.
+            Err(_) => thread::park_timeout(INTERVAL),
+        }
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    //! Unix sockets that only this user can connect to, from the first moment on.
+
+    use std::fs::{self, DirBuilder, Permissions};
+    use std::io;
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
+        check_free(path)?;
+        let directory = Private::beside(path)?;
+        let inside = directory.0.join("s");
+        let listener = UnixListener::bind(&inside)?;
+        fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        // In the place of one that is left over, in one step.
+        fs::rename(&inside, path)?;
+        Ok(listener)
+    }
+
+    /// Whether the name can be had: nothing is there, or a socket where nobody answers.
+    fn check_free(path: &Path) -> io::Result<()> {
+        let found = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => found?,
+        };
+        if !found.file_type().is_socket() {
+            let message = "there is a file that is no socket";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+        }
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => {
+                let message = "somebody listens there already";
+                Err(io::Error::new(io::ErrorKind::AddrInUse, message))
+            }
+        }
+    }
+
+    /// A directory that only this user can enter, and that is gone afterwards.
+    struct Private(PathBuf);
+
+    impl Private {
+        fn beside(path: &Path) -> io::Result<Self> {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            // Relaxed: only that it is another one.
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".{:x}-{number:x}", std::process::id());
+            let directory = path.with_file_name(name);
+            DirBuilder::new().mode(0o700).create(&directory)?;
+            Ok(Private(directory))
+        }
+    }
+
+    impl Drop for Private {
+        fn drop(&mut self) {
+            // A socket that could not be moved is there still.
+            let _ = fs::remove_file(self.0.join("s"));
+            let _ = fs::remove_dir(&self.0);
+        }
+    }
+}
