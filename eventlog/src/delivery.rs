@@ -15,8 +15,8 @@ pub(crate) struct Delivery {
     /// While the log goes to it at most one block; once the log has ended or gone elsewhere, all that
     /// is left for it.
     pending: VecDeque<Pending>,
-    /// Something of a log has been written.
-    begun: bool,
+    /// Something of a log has been written, by this process.
+    begun: Option<u32>,
     counts: Counts,
 }
 
@@ -64,7 +64,7 @@ impl Delivery {
         Delivery {
             writer: Box::new(writer),
             pending: VecDeque::new(),
-            begun: false,
+            begun: None,
             counts: Counts::default(),
         }
     }
@@ -80,7 +80,13 @@ impl Delivery {
 
     /// Whether something of a log has been written.
     pub(crate) fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Whether it has begun a log of the process that this one was forked from.
+    pub(crate) fn is_of_parent(&self) -> bool {
         self.begun
+            .is_some_and(|process| process != std::process::id())
     }
 
     /// Whether it has all that it was given.
@@ -144,7 +150,7 @@ impl Delivery {
 
     /// Ends what has been written, offers all of it, and lets go of the writer.
     pub(crate) fn close(mut self) -> Closed {
-        if self.begun {
+        if self.begun.is_some() {
             self.end();
         }
         let outcome = self.retry().and_then(|()| self.flush());
@@ -202,7 +208,8 @@ impl Delivery {
                 }
                 Ok(count) => {
                     *taken += count;
-                    self.begun = true;
+                    // Asked for once.
+                    self.begun.get_or_insert_with(std::process::id);
                     self.counts.bytes += count as u64;
                     continue;
                 }

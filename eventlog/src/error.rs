@@ -24,7 +24,7 @@ pub enum EmitError {
     /// The buffer is full: events come faster than the sink takes them, and the
     /// [policy](crate::Policy) has no other way (any more).
     Full,
-    /// The log has been stopped.
+    /// The log has been stopped, or a forked child has asked for what only its parent can have.
     Stopped,
 }
 
@@ -196,6 +196,8 @@ pub enum CapabilityError {
     Buffer(chunkring::BuildError),
     /// The log has been stopped.
     Stopped,
+    /// The log belongs to the process that this one was forked from.
+    Forked,
 }
 
 impl fmt::Display for CapabilityError {
@@ -209,6 +211,9 @@ impl fmt::Display for CapabilityError {
             }
             CapabilityError::Buffer(_) => f.write_str("a capability's buffer could not be made"),
             CapabilityError::Stopped => f.write_str("the event log has been stopped"),
+            CapabilityError::Forked => {
+                f.write_str("the event log belongs to the process that this one was forked from")
+            }
         }
     }
 }
@@ -217,7 +222,9 @@ impl error::Error for CapabilityError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             CapabilityError::Buffer(source) => Some(source),
-            CapabilityError::Exhausted { .. } | CapabilityError::Stopped => None,
+            CapabilityError::Exhausted { .. }
+            | CapabilityError::Stopped
+            | CapabilityError::Forked => None,
         }
     }
 }

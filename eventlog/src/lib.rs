@@ -38,10 +38,15 @@
 //! [`EventLog`] is the log, [`Capability`] is what one thread writes with. Data goes one way:
 //!
 //! ```text
-//! emit ──> the capability's buffer ──┐
-//! emit ──> the capability's buffer ──┼──> collector ──> blocks ──> sink (a file, any `Write`)
-//! emit ──> the shared buffer ────────┘
+//! emit ──> the capability's buffer ──┐                          ┌──> sink (a file, any `Write`)
+//! emit ──> the capability's buffer ──┼──> collector ──> blocks ─┼──> attached reader
+//! emit ──> the shared buffer ────────┘                          └──> attached reader
 //! ```
+//!
+//! While it runs a log can be [redirected](EventLog::set_sink) to another [`Sink`], with an exact
+//! cut; any number of readers can be [attached](EventLog::attach), or connect to a
+//! [socket](EventLog::listen). Whatever begins late is told first what it has to know: the
+//! [sticky events](EventLog::emit_sticky).
 //!
 //! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, and
 //! three stores that publish and count it. No lock, no allocation, no I/O, and never a wait unless the
@@ -55,18 +60,35 @@
 //! blocks leaves them undelivered. All of it is counted, by buffer and cause, in [`Statistics`]; and
 //! what a buffer has lost is told in the log itself, where it is missing, by an
 //! [`EventsLost`](format::Event::EventsLost) event. (No event is too large: text is cut.) Nothing else
-//! is lost while the process lives; one that ends without stopping its log loses what the collector has
-//! not written yet.
+//! is lost while the process lives.
 //!
-//! **Memory.** Each buffer is allocated when its capability is made
-//! ([512 KiB](Builder::buffer_size)), can be [resized](EventLog::resize), and is freed when the
-//! capability is gone and its last event has been written. A sink that refuses a block makes the
-//! collector keep a copy of that block. What comes out of the shared buffer is copied once on its way.
+//! # How a log ends
 //!
-//! **Order.** The events of a capability are in the log in the order in which they were emitted, and
-//! their time stamps never decrease. Events of the shared buffer are there in the order in which their
-//! places were taken, and their time stamps nearly so. Blocks of different capabilities alternate;
-//! readers sort by time.
+//! | what happens | what is in the log |
+//! |---|---|
+//! | [`stop`](EventLog::stop), or the last handle is dropped (also while a panic unwinds) | every event that was emitted before, and the end; the sink is flushed. What a sink refuses is counted, and offered again by another `stop` |
+//! | a thread ends, in whatever way | every event of its [`Capability`], which is dropped with the thread's data |
+//! | `std::process::exit`, or `main` returns while a `static` or another thread has the handle | what the collector had written: all but the last flush interval, and all up to the last [`flush`](EventLog::flush). No end marker |
+//! | `abort`, or a signal such as SIGKILL | as above; the last block may be cut. Readers get everything up to its last whole event |
+//! | the machine goes down | what the operating system had written of the file; nothing is synced |
+//! | `fork` | nothing of the child. There, [`flush`](EventLog::flush), [`stop`](EventLog::stop) and the like are errors, dropping the log does nothing, and events that are emitted stay in the child's copy of the buffers until they are full. The parent's log goes on. In the child marking events as [sticky](Capability::emit_sticky), or emitting to the shared buffer, may wait for ever. It can start a log of its own |
+//!
+//! An attached reader gets what the sink gets, as far as its queue has come.
+//!
+//! # Memory
+//!
+//! Each buffer is allocated when its capability is made ([512 KiB](Builder::buffer_size)), can be
+//! [resized](EventLog::resize), and is freed when the capability is gone and its last event has been
+//! written. A sink that refuses a block makes the collector keep a copy of that block. What comes out of
+//! the shared buffer is copied once on its way. Sticky events take
+//! [64 MiB at most](Builder::sticky_limit), and a reader's queue [8 MiB](AttachOptions::queue).
+//!
+//! # Order
+//!
+//! The events of a capability are in the log in the order in which they were emitted, and their time
+//! stamps never decrease. Events of the shared buffer are there in the order in which their places were
+//! taken, and their time stamps nearly so. Blocks of different capabilities alternate; readers sort by
+//! time.
 //!
 //! **Without ceremony.** [`trace`] has macros that write to one log for the whole process, and sees to
 //! each thread's capability by itself; with the feature `tracing` also a layer for `tracing-subscriber`.

@@ -231,6 +231,7 @@ impl Builder {
             registry: Mutex::new(Registry::default()),
             sink: Mutex::new(sink),
             marks,
+            process: std::process::id(),
             clock,
         });
         core.describe_process(self.arguments);
@@ -267,10 +268,8 @@ impl Builder {
 /// Threads write with a [`Capability`] each; what belongs to none of them is emitted here. A thread
 /// of the log's own, the collector, gathers all of it into blocks and writes them to the sink.
 ///
-/// Dropping the last clone [stops](Self::stop) the log, as far as the sink allows. A process that
-/// ends without that (`std::process::exit`, an abort, a signal) loses what the collector has not
-/// written yet, at most a flush interval's worth: the log then has no end marker, and is readable up
-/// to its last whole event.
+/// Dropping the last clone [stops](Self::stop) the log, as far as the sink allows. What becomes of a
+/// log that ends otherwise stands [here](crate#how-a-log-ends).
 ///
 /// # Examples
 ///
@@ -426,6 +425,9 @@ impl EventLog {
     /// ```
     pub fn emit_sticky(&self, event: &Event<'_>) -> Result<StickyId, EmitError> {
         let core = self.core();
+        if core.is_forked() {
+            return Err(EmitError::Stopped);
+        }
         core.shared.emit_sticky(event, &mut core.marks())
     }
 
@@ -441,7 +443,10 @@ impl EventLog {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove_sticky(&self, id: StickyId) {
-        self.core().marks().remove(id);
+        let core = self.core();
+        if !core.is_forked() {
+            core.marks().remove(id);
+        }
     }
 
     /// The clock that the log's time stamps are from.
@@ -475,7 +480,8 @@ impl EventLog {
         collector.flush(&core.registry)
     }
 
-    /// What has become of the log's events so far. Waits for the collector where it is writing.
+    /// What has become of the log's events so far. Waits for the collector where it is writing. All
+    /// zero in a forked child, which has no collector.
     ///
     /// # Panics
     /// Where the sink calls it: what becomes of the events that it has just been given is not known
@@ -489,6 +495,9 @@ impl EventLog {
     /// ```
     pub fn statistics(&self) -> Statistics {
         let core = &self.0.core;
+        if core.is_forked() {
+            return Statistics::default();
+        }
         let mut collector = core.collector.lock().expect("not called by the log's sink");
         collector.statistics(&core.registry)
     }
@@ -529,16 +538,19 @@ struct Handle {
 impl Handle {
     fn stop(&self) -> Result<Statistics, StopError> {
         let core = &self.core;
-        core.signals.stop();
-        let refused = || {
+        let refused = |source| {
             Err(StopError {
-                source: within_sink(),
+                source,
                 statistics: Box::default(),
             })
         };
+        if core.is_forked() {
+            return refused(in_a_child());
+        }
+        core.signals.stop();
         // The collector's thread, which may be this one, ends the log when the sink has returned.
         if core.collector.is_held_here() {
-            return refused();
+            return refused(within_sink());
         }
         // Held all the while: a second caller finds the log stopped and not half way.
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -548,7 +560,7 @@ impl Handle {
         }
         // The thread has tried it. Here the outcome is told, and what was refused offered again.
         let Some(mut collector) = core.collector.lock() else {
-            return refused();
+            return refused(within_sink());
         };
         let outcome = collector.finish(&core.registry);
         collector.wait_for_readers();
@@ -569,8 +581,22 @@ fn within_sink() -> io::Error {
     io::Error::new(io::ErrorKind::Deadlock, message)
 }
 
+/// The error of a call in a forked child.
+fn in_a_child() -> io::Error {
+    io::Error::other("the event log belongs to the process that this one was forked from")
+}
+
 impl Drop for Handle {
     fn drop(&mut self) {
+        if self.core.is_forked() {
+            // Kept for ever: the sink's drop could write what its buffer held when the process was
+            // forked, and the thread is not there to be let go.
+            std::mem::forget(Arc::clone(&self.core));
+            if let Ok(thread) = self.thread.get_mut() {
+                std::mem::forget(thread.take());
+            }
+            return;
+        }
         // Whoever wants to know of a failure calls `stop`.
         let _ = self.stop();
     }
@@ -588,9 +614,17 @@ pub(crate) struct Core {
     /// A handle of the sink that the collector writes to. Changed while the collector is held.
     pub(crate) sink: Mutex<Sink>,
     marks: Arc<Mutex<Marks>>,
+    /// The process that the log is of. In a child that it forks there is no collector, and a lock may
+    /// be held by a thread that is not there.
+    process: u32,
 }
 
 impl Core {
+    /// Whether this is a child of the process that the log is of. A system call.
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.signals.is_stopped()
     }
@@ -600,6 +634,9 @@ impl Core {
     /// # Errors
     /// Where waiting would never end.
     pub(crate) fn collector(&self) -> io::Result<Held<'_>> {
+        if self.is_forked() {
+            return Err(in_a_child());
+        }
         self.collector.lock().ok_or_else(within_sink)
     }
 
@@ -634,6 +671,9 @@ impl Core {
     }
 
     fn capability(&self) -> Result<Capability, CapabilityError> {
+        if self.is_forked() {
+            return Err(CapabilityError::Forked);
+        }
         if self.signals.is_stopped() {
             return Err(CapabilityError::Stopped);
         }

@@ -218,7 +218,8 @@ impl Sink {
     ///
     /// # Errors
     /// The writer's. It is let go all the same, and the log counts what it did not take as lost.
-    /// [`io::ErrorKind::ResourceBusy`] where a log uses it: the log ends it.
+    /// [`io::ErrorKind::ResourceBusy`] where a log uses it: the log ends it. So in a forked child,
+    /// where its parent has begun a log there.
     ///
     /// ```
     /// use ghc_eventlog::{EventLog, Previous, Sink, Start};
@@ -235,9 +236,10 @@ impl Sink {
         let delivery = {
             let mut slot = self.slot();
             match std::mem::replace(&mut *slot, Slot::InUse) {
-                Slot::Idle(delivery) => delivery,
+                Slot::Idle(delivery) if !delivery.is_of_parent() => delivery,
                 other => {
-                    let in_use = matches!(other, Slot::InUse);
+                    // A parent's log is its own, and in use as far as a child can know.
+                    let in_use = !matches!(other, Slot::Closed(_));
                     *slot = other;
                     return match in_use {
                         true => Err(io::Error::new(
@@ -258,7 +260,11 @@ impl Sink {
     pub(crate) fn take(&self) -> Result<Delivery, Unavailable> {
         let mut slot = self.slot();
         match std::mem::replace(&mut *slot, Slot::InUse) {
-            Slot::Idle(delivery) => Ok(delivery),
+            Slot::Idle(delivery) if !delivery.is_of_parent() => Ok(delivery),
+            parents @ Slot::Idle(_) => {
+                *slot = parents;
+                Err(Unavailable::InUse)
+            }
             Slot::InUse => Err(Unavailable::InUse),
             closed @ Slot::Closed(_) => {
                 *slot = closed;
