@@ -46,8 +46,8 @@ impl EventLog {
         attach(self.core(), Box::new(writer), &options)
     }
 
-    /// Lets a reader go: it gets every event that was emitted before this call, and the end of its
-    /// log. Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it;
+    /// Lets a reader go: it gets every event that was emitted before this call (where the sink keeps
+    /// refusing, those that have been collected), and the end of its log. Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it;
     /// `None` where it is not attached: it has failed, has been detached, or the log has been
     /// stopped.
     ///

@@ -160,8 +160,12 @@ impl Collector {
         if self.stopped_at.is_some() {
             return Err(AttachError::Stopped);
         }
-        // What it still refuses it keeps, and what follows, too.
-        let _ = self.outputs.retry();
+        if let Err(source) = self.outputs.retry() {
+            // The sink keeps what the cut hands to it, once.
+            if self.outputs.has_backlog() {
+                return Err(AttachError::Sink(source));
+            }
+        }
         self.cut(registry);
         self.outputs
             .attach(writer, options)
@@ -171,8 +175,10 @@ impl Collector {
     /// Takes a reader out that has been given what was emitted up to now.
     pub(crate) fn detach(&mut self, registry: &Mutex<Registry>, id: ReaderId) -> Option<Reader> {
         if self.stopped_at.is_none() {
-            let _ = self.outputs.retry();
-            self.cut(registry);
+            let refused = self.outputs.retry().is_err();
+            if !(refused && self.outputs.has_backlog()) {
+                self.cut(registry);
+            }
         }
         self.outputs.detach(id)
     }

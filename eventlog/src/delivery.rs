@@ -94,6 +94,11 @@ impl Delivery {
         self.pending.is_empty()
     }
 
+    /// Whether it keeps more than the block that was refused.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.pending.len() > 1
+    }
+
     /// Writes a log's beginning. Where that fails and [something](Self::has_begun) has been taken,
     /// the writer can be used no more.
     pub(crate) fn begin(&mut self, beginning: &[u8]) -> io::Result<()> {

@@ -380,6 +380,9 @@ pub enum AttachError {
     Stopped,
     /// The reader's thread could not be started.
     Thread(io::Error),
+    /// The sink refuses what was emitted before, and keeps all that the buffers held at an earlier
+    /// cut. There is no more memory for that: later, when it takes something.
+    Sink(io::Error),
     /// The call cannot be made here: from within the log's own sink, or in a forked child.
     Unavailable(io::Error),
 }
@@ -389,6 +392,7 @@ impl fmt::Display for AttachError {
         f.write_str(match self {
             AttachError::Stopped => "the event log has been stopped",
             AttachError::Thread(_) => "a reader's thread could not be started",
+            AttachError::Sink(_) => "the sink refuses what was emitted before",
             AttachError::Unavailable(_) => "a reader cannot be attached here",
         })
     }
@@ -398,7 +402,9 @@ impl error::Error for AttachError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             AttachError::Stopped => None,
-            AttachError::Thread(source) | AttachError::Unavailable(source) => Some(source),
+            AttachError::Thread(source)
+            | AttachError::Sink(source)
+            | AttachError::Unavailable(source) => Some(source),
         }
     }
 }

@@ -150,6 +150,7 @@ impl EventLog {
         address: Address,
         options: AttachOptions,
     ) -> Result<Listener, ListenError> {
+        self.core().check_process().map_err(ListenError::Io)?;
         let (socket, address) = match address {
             #[cfg(unix)]
             Address::Unix(path) => (
@@ -244,9 +245,12 @@ fn serve(core: &Core, socket: &Socket, options: &AttachOptions, closed: &AtomicB
             // After the name was taken away: as if it had come later.
             Ok(_) if closed.load(Ordering::Relaxed) => {}
             Ok(writer) => match attach(core, writer, options) {
-                // Whoever has connected finds the connection closed.
-                Ok(_) | Err(AttachError::Thread(_) | AttachError::Unavailable(_)) => {}
+                Ok(_) => {}
                 Err(AttachError::Stopped) => return,
+                // Whoever has connected finds the connection closed.
+                Err(
+                    AttachError::Thread(_) | AttachError::Sink(_) | AttachError::Unavailable(_),
+                ) => {}
             },
             // Nobody, or somebody who has gone again, or too many open files: later.
             Err(_) => thread::park_timeout(INTERVAL),

@@ -625,6 +625,17 @@ impl Core {
         self.process != std::process::id()
     }
 
+    /// That this is the process that the log is of.
+    ///
+    /// # Errors
+    /// Where it is a child of it.
+    pub(crate) fn check_process(&self) -> io::Result<()> {
+        match self.is_forked() {
+            true => Err(in_a_child()),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.signals.is_stopped()
     }
@@ -634,9 +645,7 @@ impl Core {
     /// # Errors
     /// Where waiting would never end.
     pub(crate) fn collector(&self) -> io::Result<Held<'_>> {
-        if self.is_forked() {
-            return Err(in_a_child());
-        }
+        self.check_process()?;
         self.collector.lock().ok_or_else(within_sink)
     }
 

@@ -297,6 +297,13 @@ impl Outputs {
         }
     }
 
+    /// Whether the primary output keeps what buffers held: more of it would be more memory.
+    pub(crate) fn has_backlog(&self) -> bool {
+        match &self.primary {
+            Primary::Writer { delivery, .. } => delivery.has_backlog(),
+        }
+    }
+
     /// Makes the primary output pass on what it has taken.
     ///
     /// # Errors

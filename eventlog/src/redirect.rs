@@ -24,7 +24,8 @@ impl EventLog {
     /// can be used no more if it took a part.
     ///
     /// ```
-    ///     ///
+    /// use ghc_eventlog::{EventLog, Previous, Sink, Start};
+    ///
     /// let (first, before) = Sink::memory();
     /// let (second, after) = Sink::memory();
     /// let log = EventLog::builder().sink(first)?;
@@ -58,7 +59,8 @@ impl EventLog {
     /// another has been. Never waits for the sink.
     ///
     /// ```
-    ///     ///
+    /// use ghc_eventlog::{EventLog, Previous, Sink, Start};
+    ///
     /// let log = EventLog::builder().sink(Sink::null())?;
     /// let saved = log.sink();
     /// log.set_sink(Sink::null(), Previous::Keep, Start::Header)?;
