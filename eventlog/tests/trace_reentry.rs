@@ -135,15 +135,16 @@ fn an_event_within_another_one_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_thread_that_is_busy_may_still_be_told_whether_there_is_a_log() {
+fn installing_asking_and_taking_away_allocate_nothing() {
     let _turn = turn();
     let log = EventLog::builder().start(io::sink()).unwrap();
-    // Installing, asking and taking away allocate nothing, and wait for nothing of their own.
+    let before = TRACED.get();
     TRACES.set(true);
     trace::install(log).unwrap();
     let another = trace::log();
     let taken = trace::uninstall();
     TRACES.set(false);
+    assert_eq!(TRACED.get(), before);
     assert!(another.is_some() && taken.is_some());
 }
 

@@ -155,3 +155,18 @@ fn with<R>(act: impl FnOnce(&mut Installed) -> R) -> R {
     LOCKED.set(false);
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_interrupts_its_threads_use_of_the_lock_is_dropped_and_waits_for_nothing() {
+        let before = dropped::dropped();
+        assert!(with(|_| current()).is_none());
+        assert_eq!(dropped::dropped() - before, 1);
+        // Not an interruption any more: it is not counted.
+        assert!(current().is_none());
+        assert_eq!(dropped::dropped() - before, 1);
+    }
+}
