@@ -399,7 +399,8 @@ impl EventLog {
     /// Emits `event` to the shared buffer, and has it replayed after the header of every log that
     /// begins later: in a [sink](Self::set_sink) that is set with a header, or for a reader that is
     /// attached. It is replayed with its own time stamp, until it is
-    /// [removed](Self::remove_sticky). Takes a lock, and allocates.
+    /// [removed](Self::remove_sticky). Takes a lock, and allocates; never waits for room, whatever the
+    /// [policy](Policy). An event that is overwritten in its buffer is not replayed.
     ///
     /// What readers of any log need the log replays by itself, as it is at that moment: capability
     /// sets and capabilities, the process with its arguments and numbers, the wall clock, threads

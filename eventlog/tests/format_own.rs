@@ -73,7 +73,10 @@ fn a_loss_stands_among_the_events_of_its_capability() {
     let read = Written::read("own-loss", &log(Header::standard(), &body));
     let ids: Vec<u16> = read.events.iter().map(|event| event.id).collect();
     assert_eq!(ids, [19, 1024, 1024, 1024, 1024, 1024, 19]);
-    assert_eq!(read.count(CapNo::new(0)), 7);
+    let (events, bytes) = read.lost(CapNo::new(0), LossCause::Full);
+    assert_eq!((events, bytes), (1_000, 14_000));
+    // It is no event that the program has emitted.
+    assert_eq!(read.count(CapNo::new(0)), 2);
 }
 
 #[test]

@@ -685,7 +685,18 @@ impl Event<'_> {
     #[must_use]
     #[inline(always)]
     pub fn encoded_len(&self) -> usize {
-        self.head_len() + self.fitted().whole_payload_len()
+        let payload = self.whole_payload_len();
+        if payload > MAX_PAYLOAD {
+            return self.cut_len();
+        }
+        self.head_len() + payload
+    }
+
+    /// Apart, so that what is usual needs no event whose kind the compiler does not know.
+    #[cold]
+    #[inline(never)]
+    fn cut_len(&self) -> usize {
+        self.head_len() + self.cut().whole_payload_len()
     }
 
     /// Writes the event, with text cut as [`fitted`](Self::fitted) tells, to the start of `out`.
