@@ -91,7 +91,8 @@ enum Events {
 struct OwnEvents {
     consumer: spsc::Consumer<u8>,
     counters: Arc<CachePadded<Counters>>,
-    /// Bytes of the ring that have come out.
+    /// Bytes of events that have come out or were overwritten, as the writer counts them: so others can be
+    /// overwritten meanwhile, and a mark stays where it is.
     position: u64,
     /// Bytes of the current chunk that have not come out yet; 0 between two chunks.
     left: usize,
@@ -214,13 +215,12 @@ impl OwnEvents {
                 self.refused = head.refused;
                 self.tracked = head.tracked;
                 self.left = head.chunk_len as usize - ChunkHead::LEN;
+                self.position = head.taken.bytes;
                 bytes.release(ChunkHead::LEN);
-                self.position += ChunkHead::LEN as u64;
                 continue;
             }
             if let (0, Some(end)) = split_end(&bytes, self.left) {
                 self.taken = end.taken;
-                self.position += bytes.len() as u64;
                 self.left = 0;
                 bytes.release_all();
                 continue;
@@ -347,7 +347,7 @@ impl Body<'_> {
                 let bytes = if whole.is_some() { slice.len() } else { count };
                 slice.release(bytes);
                 *left -= bytes;
-                *position += bytes as u64;
+                *position += count as u64;
                 *out += count as u64;
                 if let Some(end) = whole {
                     *taken = end.taken;
@@ -433,7 +433,8 @@ impl BufferReader {
     /// [gathered](Self::gather).
     pub(crate) fn mark(&self) -> u64 {
         match &self.events {
-            Events::Own(own) => own.position + own.consumer.len() as u64,
+            // Whoever knows of an event knows that it has been counted.
+            Events::Own(own) => own.counters.taken().bytes,
             Events::Shared(shared) => shared.position + (shared.copied.len() - shared.done) as u64,
         }
     }
@@ -564,6 +565,15 @@ impl BufferReader {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        match &self.events {
+            Events::Own(own) => own.consumer.is_empty(),
+            Events::Shared(shared) => {
+                shared.consumer.is_empty() && shared.done == shared.copied.len()
+            }
+        }
+    }
+
     /// Counts events of a block that were to be looked at.
     pub(crate) fn count_tracked(&mut self, count: u64) {
         if let Events::Own(own) = &mut self.events {
@@ -625,7 +635,7 @@ impl BufferReader {
             let counted = self.counted();
             let lost = self.told.overwritten.bytes + self.late_losses.overwritten.bytes;
             // All that came out or was overwritten has been counted, and nothing that is still inside.
-            if counted.bytes == self.out + lost && self.ready() == self.position() {
+            if counted.bytes == self.out + lost && self.is_empty() {
                 let late = self.late.events + self.late_losses.overwritten.events;
                 let late_bytes = self.late.bytes + self.late_losses.overwritten.bytes;
                 return BufferStatistics {

@@ -267,6 +267,38 @@ fn a_capability_that_is_dropped_while_the_log_is_stopped_goes_once() {
 }
 
 #[test]
+fn a_capability_that_is_made_while_the_log_is_stopped_is_in_it_with_its_end_or_not_at_all() {
+    for round in 0..200 {
+        let memory = Memory::default();
+        let log = EventLog::builder()
+            .buffer_size(65_571)
+            .start(memory.clone())
+            .unwrap();
+        let made = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut kept = Vec::new();
+                    while let Ok(capability) = log.capability() {
+                        kept.push(capability);
+                        made.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            while made.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+            log.stop().unwrap();
+        });
+        let written = Written::read_prefix(&memory.content(), true);
+        let of = |id| written.events.iter().filter(|event| event.id == id).count() as u64;
+        let made = made.load(Ordering::Relaxed);
+        assert_eq!([of(45), of(46)], [made, made], "round {round}");
+        assert_eq!([of(27), of(28)], [2 * made, 2 * made], "round {round}");
+    }
+}
+
+#[test]
 fn the_smallest_buffer_tells_of_every_capability_and_of_long_arguments() {
     let memory = Memory::default();
     let log = EventLog::builder()
