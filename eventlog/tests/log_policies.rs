@@ -334,6 +334,8 @@ fn a_sink_that_emits_to_its_own_full_log_does_not_wait_for_itself() {
         .start(Talking(Arc::clone(&own), memory.clone()))
         .unwrap();
     *own.lock().unwrap() = Some(log.clone());
+    // Whoever writes this, here or the collector's thread, has the sink talk.
+    log.message("begin");
     log.flush().unwrap();
     *own.lock().unwrap() = None;
     let statistics = log.stop().unwrap();
