@@ -92,3 +92,23 @@ fn the_last_item_of_a_chunk_gives_it_back_at_once() {
         }
     });
 }
+
+#[test]
+fn the_last_of_several_items_gives_their_chunk_back_at_once() {
+    model(
+        "the_last_of_several_items_gives_their_chunk_back_at_once",
+        1,
+        || {
+            let (mut producer, mut consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
+            for number in 0..2 {
+                producer.push(Tracked::new(number)).unwrap();
+            }
+            for number in 0..2 {
+                assert_eq!(consumer.pop().unwrap().value(), number);
+            }
+            producer
+                .push(Tracked::new(2))
+                .expect("the last item gave the chunk back");
+        },
+    );
+}

@@ -181,7 +181,7 @@ fn a_chunk_closed_where_the_look_ended_goes_back_at_once() {
             assert_eq!(consumer.pop().unwrap().value(), 0);
             producer.seal();
             // A look that takes nothing, but sees where the chunk ends.
-            consumer.read().unwrap().release(0);
+            drop(consumer.read().unwrap());
             assert_eq!(consumer.pop().unwrap().value(), 1);
             producer
                 .push(Tracked::new(2))

@@ -1508,7 +1508,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "            let last = 0;
 ",
         bound: 2,
-        fate: KilledBy(&["boundary::the_last_item_of_a_chunk_gives_it_back_at_once"]),
+        fate: KilledBy(&["boundary::the_last_of_several_items_gives_their_chunk_back_at_once"]),
         why: "a chunk comes back only with the next look",
     },
     Mutant {
