@@ -300,6 +300,9 @@ pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>, order: Ordering) -> 
     word.load(order)
 }
 
+/// Flags that a consumer looks at before it decides; few to a model, whose chunks are short.
+pub(crate) const FLAGS_AT_ONCE: usize = if cfg!(loom) { 2 } else { 8 };
+
 /// Bytes that caches move at once, on most processors.
 pub(crate) const LINE: usize = 64;
 

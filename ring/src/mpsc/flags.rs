@@ -8,7 +8,7 @@
 //! A thread that is killed in between leaves a length without its mark. So no flag of a length looks like
 //! a mark.
 
-use crate::primitive::{AtomicU8, Ordering};
+use crate::primitive::{AtomicU8, FLAGS_AT_ONCE, Ordering};
 use core::ptr::{self, NonNull};
 
 /// Not answered yet, or not even claimed.
@@ -160,11 +160,16 @@ impl Flags {
     /// As for [`run`](Self::run).
     #[inline(always)]
     pub(super) unsafe fn single_items(self, index: usize, end: usize) -> usize {
-        const AT_ONCE: usize = 8;
+        // First, since a slice or a record is a longer run, and there are several of those in a row as well.
+        // Relaxed: only a hint, since an item's flag is loaded once more.
+        // SAFETY: as the caller says.
+        if index == end || unsafe { self.flag(index) }.load(Ordering::Relaxed) != ITEM {
+            return index;
+        }
         let mut at = index;
-        while end - at >= AT_ONCE {
+        while end - at >= FLAGS_AT_ONCE {
             let mut all = ITEM;
-            for offset in 0..AT_ONCE {
+            for offset in 0..FLAGS_AT_ONCE {
                 // Acquire: as in `run`.
                 // SAFETY: as the caller says.
                 all &= unsafe { self.flag(at + offset) }.load(Ordering::Acquire);
@@ -172,7 +177,7 @@ impl Flags {
             if all & ITEM == 0 {
                 break;
             }
-            at += AT_ONCE;
+            at += FLAGS_AT_ONCE;
         }
         // Acquire: as in `run`.
         // SAFETY: as the caller says.
