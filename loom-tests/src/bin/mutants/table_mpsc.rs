@@ -49,7 +49,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "let mark = unsafe { self.flag(index) }.load(Ordering::Relaxed);",
         bound: 2,
-        fate: KilledBy(&["mpsc_publication::a_grant_of_two_comes_at_once"]),
+        fate: KilledBy(&["mpsc_hand_off::a_chunk_waits_for_every_answer"]),
         why: "the consumer reads a slot before its item is there",
     },
     Mutant {
