@@ -8,9 +8,9 @@ use crate::shared_buffer::{self, Stripes};
 use crate::signals::Signals;
 use crate::sizes::BufferControl;
 use crate::statistics::{BufferStatistics, Lost};
-use chunkring::spsc;
+use chunkring::{OwnedChunk, spsc};
 use crossbeam_utils::CachePadded;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::thread;
 
@@ -126,40 +126,29 @@ impl SharedEvents {
     fn copy(&mut self, losses: &mut Losses) -> Option<(usize, u64)> {
         let records = self.consumer.read().ok()?;
         let len = records.len();
-        let mut rest = &records[..];
-        let mut bytes = 0;
-        while rest.len() > Label::LEN {
-            let label = Label::decode(rest);
-            let (event, behind) = rest[Label::LEN..].split_at(label.len as usize);
-            rest = behind;
-            let writer = label.writer as usize;
-            if self.seen.len() <= writer {
-                self.seen.resize(writer + 1, Default::default());
-            }
-            let (taken, refused) = &mut self.seen[writer];
-            let lost = Losses {
-                overwritten: label.taken.since(*taken),
-                full: label.refused.since(*refused),
-            };
-            if !lost.is_none() {
-                losses.add(lost);
-                lost.tell(time_of(event), &mut self.copied);
-            }
-            let this = Tally {
-                events: 1,
-                bytes: event.len() as u64,
-            };
-            bytes += this.bytes;
-            *taken = label.taken;
-            *taken += this;
-            *refused = label.refused;
-            self.copied.extend_from_slice(event);
-            self.copied_tracked |= label.tracked;
-        }
+        let bytes = copy_records(
+            &records,
+            &mut self.seen,
+            &mut self.copied,
+            &mut self.copied_tracked,
+            losses,
+        );
         records.release_all();
         // Goes past slots that stay unused, and so gives a chunk back that they are the end of.
         let _ = self.consumer.read();
         Some((len, bytes))
+    }
+
+    /// As [`copy`](Self::copy), where a chunk is complete. Tells how many bytes were events.
+    fn copy_chunk(&mut self, losses: &mut Losses) -> Option<u64> {
+        let records = self.consumer.take_chunk().ok()?;
+        Some(copy_records(
+            &records,
+            &mut self.seen,
+            &mut self.copied,
+            &mut self.copied_tracked,
+            losses,
+        ))
     }
 
     /// Copies everything that is ready now, in the order of its time stamps. Tells how many bytes of it
@@ -196,6 +185,48 @@ impl SharedEvents {
     }
 }
 
+/// Copies the events of these records, with the losses where they are found. Tells how many bytes they
+/// were.
+fn copy_records(
+    records: &[u8],
+    seen: &mut Vec<(Tally, Tally)>,
+    copied: &mut Vec<u8>,
+    copied_tracked: &mut bool,
+    losses: &mut Losses,
+) -> u64 {
+    let mut rest = records;
+    let mut bytes = 0;
+    while rest.len() > Label::LEN {
+        let label = Label::decode(rest);
+        let (event, behind) = rest[Label::LEN..].split_at(label.len as usize);
+        rest = behind;
+        let writer = label.writer as usize;
+        if seen.len() <= writer {
+            seen.resize(writer + 1, Default::default());
+        }
+        let (taken, refused) = &mut seen[writer];
+        let lost = Losses {
+            overwritten: label.taken.since(*taken),
+            full: label.refused.since(*refused),
+        };
+        if !lost.is_none() {
+            losses.add(lost);
+            lost.tell(time_of(event), copied);
+        }
+        let this = Tally {
+            events: 1,
+            bytes: event.len() as u64,
+        };
+        bytes += this.bytes;
+        *taken = label.taken;
+        *taken += this;
+        *refused = label.refused;
+        copied.extend_from_slice(event);
+        *copied_tracked |= label.tracked;
+    }
+    bytes
+}
+
 /// What comes next out of a capability's buffer.
 enum Next {
     Nothing,
@@ -230,6 +261,55 @@ impl OwnEvents {
         Next::Nothing
     }
 
+    /// A whole chunk, with its head and its end, and what is missing before it.
+    fn take(&mut self, losses: &mut Losses) -> Option<TakenChunk> {
+        if self.left != 0 {
+            // What was read in part is done with where nothing follows but its end.
+            let bytes = self.consumer.read().ok()?;
+            let (0, Some(end)) = split_end(&bytes, self.left) else {
+                return None;
+            };
+            self.taken = end.taken;
+            self.position += bytes.len() as u64;
+            self.left = 0;
+            bytes.release_all();
+        }
+        let chunk = self.consumer.take_chunk().ok()?;
+        let head = ChunkHead::decode(&chunk);
+        losses.overwritten += head.taken.since(self.taken);
+        losses.full += head.refused.since(self.refused);
+        self.refused = head.refused;
+        self.tracked = head.tracked;
+        self.position += chunk.len() as u64;
+        let memory = head.chunk_len as usize;
+        let (len, end) = split_end(&chunk[ChunkHead::LEN..], memory - ChunkHead::LEN);
+        match end {
+            Some(end) => self.taken = end.taken,
+            // The writer is gone, and this was its last chunk.
+            None => {
+                self.taken = head.taken;
+                self.left = memory - chunk.len();
+            }
+        }
+        Some(TakenChunk {
+            chunk,
+            events: ChunkHead::LEN..ChunkHead::LEN + len,
+            memory,
+            tracked: self.counters.tracked() != self.tracked,
+        })
+    }
+
+    /// Whether the rest of a chunk that has been read in part is complete.
+    fn has_rest(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        // Asked first: nothing comes after it.
+        let is_closed = self.consumer.is_closed();
+        let bytes = self.consumer.read();
+        bytes.is_ok_and(|bytes| bytes.len() == self.left || is_closed)
+    }
+
     /// What is missing behind the last events that came out. Nothing may be left in the buffer.
     fn missing(&mut self, counted: Tally) -> Losses {
         let refused = self.counters.refused();
@@ -254,6 +334,24 @@ fn split_end(bytes: &[u8], left: usize) -> (usize, Option<ChunkEnd>) {
     let end = ChunkEnd::decode(bytes);
     let unused = ChunkEnd::LEN + end.padding as usize;
     (bytes.len() - unused, Some(end))
+}
+
+/// A chunk that has left its buffer.
+#[derive(Debug)]
+pub(crate) struct TakenChunk {
+    pub(crate) chunk: OwnedChunk<u8>,
+    /// Where the events are in it. What comes before and after nobody needs.
+    pub(crate) events: Range<usize>,
+    /// Bytes of the whole chunk.
+    pub(crate) memory: usize,
+    /// Whether there may be events among them that are to be looked at.
+    pub(crate) tracked: bool,
+}
+
+impl TakenChunk {
+    pub(crate) fn events(&self) -> &[u8] {
+        &self.chunk[self.events.clone()]
+    }
 }
 
 /// Whole events, to be made a block of.
@@ -529,10 +627,62 @@ impl BufferReader {
         })
     }
 
+    /// A whole chunk of a capability's events, which leaves the buffer and is not copied; `None` where there
+    /// is none, or the writer may still put more into it. What is missing before it is
+    /// [told](Self::found_losses) apart.
+    pub(crate) fn take(&mut self) -> Option<TakenChunk> {
+        let Events::Own(own) = &mut self.events else {
+            return None;
+        };
+        let taken = own.take(&mut self.untold)?;
+        if !taken.events.is_empty() {
+            self.blocks += 1;
+            self.out += taken.events.len() as u64;
+        }
+        self.signals.room.notify();
+        Some(taken)
+    }
+
+    /// As [`read`](Self::read), where a whole chunk is complete that cannot be [taken](Self::take): one of
+    /// the shared buffer, or the rest of one that has been read in part.
+    pub(crate) fn read_complete(&mut self) -> Option<Body<'_>> {
+        let is_complete = match &mut self.events {
+            Events::Own(own) => own.has_rest(),
+            Events::Shared(shared) if shared.done < shared.copied.len() => true,
+            Events::Shared(shared) => {
+                shared.copied.clear();
+                shared.copied_tracked = false;
+                shared.done = 0;
+                let mut losses = Losses::default();
+                let bytes = shared.copy_chunk(&mut losses)?;
+                self.out += bytes;
+                self.told.add(losses);
+                self.signals.room.notify();
+                true
+            }
+        };
+        if is_complete { self.read() } else { None }
+    }
+
+    /// Bytes that are there and have not come out, or a little more.
+    pub(crate) fn left(&self) -> usize {
+        usize::try_from(self.ready() - self.position()).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes of a chunk.
+    pub(crate) fn chunk_len(&self) -> usize {
+        self.control.chunk_len()
+    }
+
     /// What was lost behind the last event that has come out, to be told at the time `now`; `None` where
     /// nothing was. To be called when nothing is left in the buffer, and where nothing is told later.
     pub(crate) fn last_losses(&mut self, now: u64) -> Option<Body<'_>> {
         self.find_missing();
+        self.found_losses(now)
+    }
+
+    /// Losses that have been found and not been told in the log, to be told at the time `now`.
+    pub(crate) fn found_losses(&mut self, now: u64) -> Option<Body<'_>> {
         if self.untold.is_none() {
             return None;
         }

@@ -5,6 +5,7 @@ use crate::buffer_reader::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
 use crate::error::{AttachError, SetSinkError};
+use crate::flight_recorder::{Recording, SnapshotError, Turn};
 use crate::format::{CapNo, Event};
 use crate::outputs::{Extent, Outputs};
 use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics};
@@ -57,18 +58,49 @@ impl Collector {
     /// # Errors
     /// The sink's, after which the rest waits in the buffers for the next pass.
     pub(crate) fn pass(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
+        let extent = self.outputs.usual_extent();
+        self.pass_to(registry, extent)
+    }
+
+    fn pass_to(&mut self, registry: &Mutex<Registry>, extent: Extent) -> io::Result<()> {
         if self.stopped_at.is_some() {
             return Ok(());
         }
         self.adopt(registry);
         self.outputs.retry()?;
         // The shared buffer first: it introduces the capabilities.
-        self.outputs.drain(&mut self.shared, Extent::Ready)?;
+        self.outputs.drain(&mut self.shared, extent)?;
         for reader in &mut self.capabilities {
-            self.outputs.drain(reader, Extent::Ready)?;
+            self.outputs.drain(reader, extent)?;
         }
-        self.outputs.end_pass();
+        self.outputs.end_pass(extent);
         self.retire(registry)
+    }
+
+    /// What the log's flight recorder keeps, up to now.
+    ///
+    /// # Errors
+    /// Where there is none, or another snapshot is being made.
+    pub(crate) fn snapshot(
+        &mut self,
+        registry: &Mutex<Registry>,
+    ) -> Result<Recording, SnapshotError> {
+        let recorder = self.outputs.store().filter(|store| store.is_recorder());
+        let store = recorder.map(Arc::clone);
+        let store = store.ok_or(SnapshotError::NotRecording)?;
+        let turn = Turn::take(&store).ok_or(SnapshotError::Busy)?;
+        if self.stopped_at.is_none() {
+            // Whole chunks first: what the cut takes is copied.
+            let _ = self.pass_to(registry, Extent::Complete);
+            self.cut(registry);
+            store.forget(self.clock.now());
+        }
+        let (beginning, blocks) = self.outputs.recording(&store);
+        Ok(Recording {
+            beginning,
+            blocks,
+            turn,
+        })
     }
 
     /// As [`pass`](Self::pass), and makes the sink pass on what it has taken. After the log's end
@@ -80,7 +112,7 @@ impl Collector {
         if self.stopped_at.is_some() {
             return self.deliver();
         }
-        self.pass(registry)?;
+        self.pass_to(registry, Extent::Ready)?;
         self.outputs.flush()
     }
 
@@ -147,6 +179,12 @@ impl Collector {
             .map_err(|(source, lost)| SetSinkError::Previous { source, lost })
     }
 
+    /// Sees to it that the sink has what was handed to it before, before a cut hands it more.
+    fn offer_backlog(&mut self) -> io::Result<()> {
+        self.outputs.retry()?;
+        self.outputs.check_budget()
+    }
+
     /// Starts a reader with what is emitted from now on.
     ///
     /// # Errors
@@ -160,7 +198,7 @@ impl Collector {
         if self.stopped_at.is_some() {
             return Err(AttachError::Stopped);
         }
-        if let Err(source) = self.outputs.retry() {
+        if let Err(source) = self.offer_backlog() {
             // The sink keeps what the cut hands to it, once.
             if self.outputs.has_backlog() {
                 return Err(AttachError::Sink(source));
@@ -175,7 +213,7 @@ impl Collector {
     /// Takes a reader out that has been given what was emitted up to now.
     pub(crate) fn detach(&mut self, registry: &Mutex<Registry>, id: ReaderId) -> Option<Reader> {
         if self.stopped_at.is_none() {
-            let refused = self.outputs.retry().is_err();
+            let refused = self.offer_backlog().is_err();
             if !(refused && self.outputs.has_backlog()) {
                 self.cut(registry);
             }
@@ -204,6 +242,7 @@ impl Collector {
             self.adopt(registry);
             // The sink may still refuse what it has refused before, and then keeps the rest, too.
             let _ = self.outputs.retry();
+            self.outputs.begin_end();
             self.write_all_blocks();
             self.emit_end();
             self.write_all_blocks();
@@ -322,6 +361,13 @@ impl Collector {
                 None => &mut shared,
             };
             owner.lost.sink += events;
+        }
+        for (owner, events) in self.outputs.overwritten() {
+            let owner = match owner {
+                Some(cap) => capabilities.entry(cap).or_default(),
+                None => &mut shared,
+            };
+            owner.lost.overwritten += events;
         }
         let counts = self.outputs.counts();
         let (readers, former_readers) = self.outputs.readers();

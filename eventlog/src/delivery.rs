@@ -1,23 +1,40 @@
-//! A writer that takes whole blocks in order. What it refuses is kept, and offered again before
-//! anything else.
+//! A writer that takes whole blocks in order, or memory that does. What a writer refuses is kept, and
+//! offered again before anything else.
 
+use crate::block_store::BlockStore;
 use crate::buffer_reader::count_events;
-use crate::format::{BlockMarker, CapNo, END_MARKER};
+use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::{fmt, mem};
 
-/// A writer, and what it is still to take.
+/// A writer, and what it is still to take; or memory, which takes everything at once.
 pub(crate) struct Delivery {
-    writer: Box<dyn Write + Send>,
+    target: Target,
     /// While the log goes to it at most one block; once the log has ended or gone elsewhere, all that
     /// is left for it.
     pending: VecDeque<Pending>,
     /// Something of a log has been written, by this process.
     begun: Option<u32>,
     counts: Counts,
+}
+
+/// Where the blocks go.
+enum Target {
+    Writer(Box<dyn Write + Send>),
+    Memory(Filler),
+}
+
+/// The right to put blocks into a store. When it is gone, so is the hope of more.
+struct Filler(Arc<BlockStore>);
+
+impl Drop for Filler {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
 }
 
 /// Events that a writer has not taken, and whose they are.
@@ -61,8 +78,17 @@ struct Pending {
 
 impl Delivery {
     pub(crate) fn new(writer: impl Write + Send + 'static) -> Self {
+        Delivery::to(Target::Writer(Box::new(writer)))
+    }
+
+    /// Blocks that are kept in memory.
+    pub(crate) fn in_memory(store: Arc<BlockStore>) -> Self {
+        Delivery::to(Target::Memory(Filler(store)))
+    }
+
+    fn to(target: Target) -> Self {
         Delivery {
-            writer: Box::new(writer),
+            target,
             pending: VecDeque::new(),
             begun: None,
             counts: Counts::default(),
@@ -96,12 +122,26 @@ impl Delivery {
 
     /// Whether it keeps more than the block that was refused.
     pub(crate) fn has_backlog(&self) -> bool {
-        self.pending.len() > 1
+        match &self.target {
+            Target::Writer(_) => self.pending.len() > 1,
+            Target::Memory(Filler(store)) => store.is_over_budget(),
+        }
     }
 
     /// Writes a log's beginning. Where that fails and [something](Self::has_begun) has been taken,
     /// the writer can be used no more.
     pub(crate) fn begin(&mut self, beginning: &[u8]) -> io::Result<()> {
+        if let Target::Memory(Filler(store)) = &self.target {
+            self.begun = Some(std::process::id());
+            // The header has another way to whoever takes chunks, and a snapshot gets a beginning of its own.
+            let blocks = &beginning[Header::standard().encode().len()..];
+            if store.is_recorder() {
+                store.remember(blocks);
+            } else if let Some(marker) = blocks.first_chunk() {
+                store.write(blocks, BlockMarker::from_bytes(marker).end);
+            }
+            return Ok(());
+        }
         self.write_parts(beginning, &[], &mut 0)
     }
 
@@ -112,6 +152,11 @@ impl Delivery {
     /// # Errors
     /// The writer's. None where the block was put behind others and not offered.
     pub(crate) fn write_block(&mut self, marker: &BlockMarker, body: &[u8]) -> io::Result<()> {
+        if let Target::Memory(Filler(store)) = &self.target {
+            store.copy(marker, body);
+            self.count_block(body.len());
+            return Ok(());
+        }
         let owner = marker.cap;
         let marker = marker.encode();
         let mut taken = 0;
@@ -131,8 +176,26 @@ impl Delivery {
         outcome
     }
 
+    /// Whether it takes whole chunks of buffers.
+    pub(crate) fn store(&self) -> Option<&Arc<BlockStore>> {
+        match &self.target {
+            Target::Writer(_) => None,
+            Target::Memory(Filler(store)) => Some(store),
+        }
+    }
+
+    /// Counts a block of `len` bytes of events that has been put into memory.
+    pub(crate) fn count_block(&mut self, len: usize) {
+        self.counts.blocks += 1;
+        self.counts.bytes += (BlockMarker::LEN + len) as u64;
+    }
+
     /// Puts the end marker behind everything else.
     pub(crate) fn end(&mut self) {
+        if let Target::Memory(Filler(store)) = &self.target {
+            store.finish();
+            return;
+        }
         self.pending.push_back(Pending {
             owner: None,
             bytes: END_MARKER.to_vec(),
@@ -155,7 +218,7 @@ impl Delivery {
 
     /// Ends what has been written, offers all of it, and lets go of the writer.
     pub(crate) fn close(mut self) -> Closed {
-        if self.begun.is_some() {
+        if self.begun.is_some() || self.store().is_some() {
             self.end();
         }
         let outcome = self.retry().and_then(|()| self.flush());
@@ -191,7 +254,9 @@ impl Delivery {
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        let writer = &mut self.writer;
+        let Target::Writer(writer) = &mut self.target else {
+            return Ok(());
+        };
         let outcome = guarded(|| writer.flush());
         self.counts.errors += u64::from(outcome.is_err());
         outcome
@@ -199,13 +264,15 @@ impl Delivery {
 
     /// Writes `first` and then `second`, but for the first `taken` bytes of both together.
     fn write_parts(&mut self, first: &[u8], second: &[u8], taken: &mut usize) -> io::Result<()> {
+        let Target::Writer(writer) = &mut self.target else {
+            return Ok(());
+        };
         let all = first.len() + second.len();
         while *taken < all {
             let rest_of_first = &first[(*taken).min(first.len())..];
             let rest_of_second = &second[taken.saturating_sub(first.len())..];
             let parts = [IoSlice::new(rest_of_first), IoSlice::new(rest_of_second)];
             // Writers that know nothing of vectors take the first part that is not empty.
-            let writer = &mut self.writer;
             let refused = match guarded(|| writer.write_vectored(&parts)) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(count) if count > all - *taken => {

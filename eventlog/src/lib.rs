@@ -38,7 +38,7 @@
 //! [`EventLog`] is the log, [`Capability`] is what one thread writes with. Data goes one way:
 //!
 //! ```text
-//! emit ──> the capability's buffer ──┐                          ┌──> sink (a file, any `Write`)
+//! emit ──> the capability's buffer ──┐                          ┌──> sink (a file, any `Write`, memory)
 //! emit ──> the capability's buffer ──┼──> collector ──> blocks ─┼──> attached reader
 //! emit ──> the shared buffer ────────┘                          └──> attached reader
 //! ```
@@ -81,7 +81,9 @@
 //! [resized](EventLog::resize), and is freed when the capability is gone and its last event has been
 //! written. A sink that refuses a block makes the collector keep a copy of that block. What comes out of
 //! the shared buffer is copied once on its way. Sticky events take
-//! [64 MiB at most](Builder::sticky_limit), and a reader's queue [8 MiB](AttachOptions::queue).
+//! [64 MiB at most](Builder::sticky_limit), and a reader's queue [8 MiB](AttachOptions::queue). A log that is
+//! [kept in memory](#keeping-it-in-memory) hands a filled chunk on without copying it, and the thread that
+//! needs the next one allocates it where none has come back yet.
 //!
 //! # Order
 //!
@@ -92,6 +94,34 @@
 //!
 //! **Without ceremony.** [`trace`] has macros that write to one log for the whole process, and sees to
 //! each thread's capability by itself; with the feature `tracing` also a layer for `tracing-subscriber`.
+//!
+//! # Keeping it in memory
+//!
+//! A log need not leave the process. [`Builder::in_memory`] hands it to the program itself, as whole
+//! blocks that are popped one [`Chunk`] at a time: the memory that the threads have written to, within
+//! a budget. And [`Builder::flight_recorder`] keeps the newest part only, so many bytes or seconds,
+//! until somebody asks for a [snapshot](EventLog::snapshot), a panic hook for example:
+//!
+//! ```
+//! use ghc_eventlog::{EventLog, Keep};
+//! use std::fs::File;
+//! use std::time::Duration;
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("crash.eventlog");
+//! let keep = Keep::bytes(16 << 20).newest(Duration::from_secs(10));
+//! let log = EventLog::builder().flight_recorder(keep)?;
+//! let recorder = log.clone();
+//! let before = std::panic::take_hook();
+//! std::panic::set_hook(Box::new(move |panic| {
+//!     before(panic);
+//!     let written = File::create(&path).map(|file| recorder.snapshot(file));
+//!     eprintln!("the last ten seconds are in {}: {written:?}", path.display());
+//! }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Both are [sinks](Sink): a running log can be redirected to them and away from them.
 //!
 //! # Reading
 //!
@@ -117,16 +147,20 @@
 //! ```
 
 mod attach;
+mod block;
+mod block_store;
 mod buffer;
 mod buffer_reader;
 mod capability;
 mod chunk_record;
+mod chunks;
 mod clock;
 mod collector;
 mod collector_lock;
 mod counter;
 mod delivery;
 mod error;
+mod flight_recorder;
 pub mod format;
 mod listen;
 mod log;
@@ -147,12 +181,15 @@ mod sticky;
 mod stock;
 pub mod trace;
 
+pub use block_store::WhenFull;
 pub use capability::Capability;
+pub use chunks::{Chunk, Chunks, NoChunk};
 pub use clock::Clock;
 pub use error::{
     AttachError, CapabilityError, EmitError, ListenError, ResizeError, SetSinkError, StartError,
     StopError,
 };
+pub use flight_recorder::{Keep, SnapshotError};
 pub use listen::{Address, Listener};
 pub use log::{Builder, EventLog};
 pub use marks::StickyId;

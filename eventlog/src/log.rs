@@ -29,7 +29,7 @@ const DEFAULT_BUFFER_SIZE: usize = 512 * 1024;
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Memory for sticky events where nobody says otherwise.
-const DEFAULT_STICKY_LIMIT: usize = 64 * 1024 * 1024;
+pub(crate) const DEFAULT_STICKY_LIMIT: usize = 64 * 1024 * 1024;
 
 /// How an event log is to be; see [`EventLog::builder`].
 ///
@@ -217,6 +217,7 @@ impl Builder {
         let sticky = Sticky::new(self.sticky_limit);
         let outputs = Outputs::new(
             clock.clone(),
+            Arc::clone(&signals),
             sink.clone(),
             delivery,
             sticky,

@@ -4,12 +4,15 @@
 //! events: the sticky ones are remembered, and all are given to the primary output, which may take
 //! them as slices or as whole chunks, and to the readers that are attached.
 
+use crate::block::Block;
+use crate::block_store::BlockStore;
 use crate::buffer_reader::{Body, BufferReader};
 use crate::clock::Clock;
 use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
 use crate::marks::Marks;
 use crate::reader::{AttachOptions, Piece, Reader, ReaderId, ReaderStatistics};
+use crate::signals::Signals;
 use crate::sink::{Previous, Sink};
 use crate::sticky::Sticky;
 use std::collections::BTreeMap;
@@ -28,6 +31,9 @@ enum Primary {
 /// How far a buffer is to be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Extent {
+    /// What it holds now, and what has come by the last block of that. Where blocks are kept in memory,
+    /// only chunks that are complete: they need not be copied.
+    Complete,
     /// What it holds now, and what has come by the last block of that.
     Ready,
     /// Until it is empty, and what was lost since.
@@ -54,16 +60,23 @@ pub(crate) struct Outputs {
     earlier: Counts,
     /// Events that sinks which have been closed did not take.
     lost: BTreeMap<Option<CapNo>, u64>,
+    /// Events that were kept in memory until newer ones came.
+    overwritten: BTreeMap<Option<CapNo>, u64>,
+    signals: Arc<Signals>,
 }
 
 impl Outputs {
     pub(crate) fn new(
         clock: Clock,
+        signals: Arc<Signals>,
         sink: Sink,
         delivery: Delivery,
         sticky: Sticky,
         marks: Arc<Mutex<Marks>>,
     ) -> Self {
+        if let Some(store) = delivery.store() {
+            store.serve(&signals);
+        }
         Outputs {
             clock,
             sticky,
@@ -75,25 +88,42 @@ impl Outputs {
             owing: Vec::new(),
             earlier: Counts::default(),
             lost: BTreeMap::new(),
+            overwritten: BTreeMap::new(),
+            signals,
         }
     }
 
     /// Makes blocks of what the buffer holds, and hands them out.
     ///
     /// # Errors
-    /// The primary output's. The block that it refused is its own all the same. [`Extent::Ready`]
-    /// leaves the rest in the buffer. The others go on, so the output keeps all of it, and there is
-    /// no error.
+    /// The primary output's. The block that it refused is its own all the same; memory that is full
+    /// refuses before. [`Extent::Complete`] and [`Extent::Ready`] leave the rest in the buffer. The others
+    /// go on, so the output keeps all of it, and there is no error.
     pub(crate) fn drain(&mut self, reader: &mut BufferReader, extent: Extent) -> io::Result<()> {
+        if let Some(store) = self.store().map(Arc::clone) {
+            let room = match extent {
+                // Where the cut is in a chunk is known only before it is taken.
+                Extent::Cut { .. } => true,
+                Extent::Complete | Extent::Ready | Extent::All => {
+                    self.take_chunks(&store, reader, extent)
+                }
+            };
+            match extent {
+                Extent::Complete if room => return Ok(()),
+                Extent::Ready if store.admits(reader.left()) => {}
+                Extent::Complete | Extent::Ready => return Err(out_of_budget()),
+                Extent::All | Extent::Cut { .. } => {}
+            }
+        }
         let capability = reader.capability();
         let mark = match extent {
-            Extent::Ready | Extent::All => reader.ready(),
+            Extent::Complete | Extent::Ready | Extent::All => reader.ready(),
             Extent::Cut { mark, .. } => mark,
         };
         // At least one look, which also gives a chunk back that was closed after its last event.
         while let Some(body) = reader.read() {
             let len = match extent {
-                Extent::Ready | Extent::All => body.len(),
+                Extent::Complete | Extent::Ready | Extent::All => body.len(),
                 Extent::Cut { at, .. } => len_until(&body, body.before(mark), at),
             };
             if len == 0 {
@@ -109,7 +139,7 @@ impl Outputs {
             let outcome = self.hand_out(capability, body, len);
             reader.count_tracked(tracked);
             match extent {
-                Extent::Ready => {
+                Extent::Complete | Extent::Ready => {
                     outcome?;
                     if reader.position() >= mark {
                         break;
@@ -144,15 +174,96 @@ impl Outputs {
             // Taken in either way: written, or kept.
             Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
         };
-        if !self.readers.is_empty() {
-            // Once for all of them, and they keep it.
-            let piece = Piece::block(&marker, block);
-            for reader in &mut self.readers {
-                reader.offer(capability, marker.begin, &piece);
-            }
-        }
+        self.offer(&marker, block);
         body.release(len);
         outcome
+    }
+
+    /// Offers a block to the readers that are attached.
+    fn offer(&mut self, marker: &BlockMarker, block: &[u8]) {
+        if self.readers.is_empty() {
+            return;
+        }
+        // Once for all of them, and they keep it.
+        let piece = Piece::block(marker, block);
+        for reader in &mut self.readers {
+            reader.offer(marker.cap, marker.begin, &piece);
+        }
+    }
+
+    /// Takes whole chunks out of the buffer, which are not copied where that is possible, as far as there is
+    /// room. Says whether there was.
+    fn take_chunks(
+        &mut self,
+        store: &BlockStore,
+        reader: &mut BufferReader,
+        extent: Extent,
+    ) -> bool {
+        let capability = reader.capability();
+        let mark = reader.ready();
+        while reader.position() < mark {
+            if !matches!(extent, Extent::All) && !store.admits(reader.chunk_len()) {
+                return false;
+            }
+            if let Some(chunk) = reader.take() {
+                let events = chunk.events();
+                if events.is_empty() {
+                    continue;
+                }
+                let tracked = match chunk.tracked {
+                    false => 0,
+                    true => self
+                        .sticky
+                        .observe(capability, events, &mut lock(&self.marks)),
+                };
+                reader.count_tracked(tracked);
+                let now = self.clock.now();
+                if let Some(losses) = reader.found_losses(begin_of(events)) {
+                    let len = losses.len();
+                    // Memory takes everything.
+                    let _ = self.hand_out(capability, losses, len);
+                }
+                let marker = marker(capability, events, now);
+                let Primary::Writer { delivery, .. } = &mut self.primary;
+                delivery.count_block(events.len());
+                self.offer(&marker, events);
+                store.take(&marker, chunk);
+            } else if let Some(body) = reader.read_complete() {
+                let len = body.len();
+                let tracked = match body.is_tracked() {
+                    false => 0,
+                    true => self
+                        .sticky
+                        .observe(capability, &body, &mut lock(&self.marks)),
+                };
+                let _ = self.hand_out(capability, body, len);
+                reader.count_tracked(tracked);
+            } else {
+                break;
+            }
+        }
+        true
+    }
+
+    /// The memory that is the primary output, where it is one.
+    pub(crate) fn store(&self) -> Option<&Arc<BlockStore>> {
+        let Primary::Writer { delivery, .. } = &self.primary;
+        delivery.store()
+    }
+
+    /// How far the buffers are to be read when nobody has asked for it.
+    pub(crate) fn usual_extent(&self) -> Extent {
+        let Some(store) = self.store() else {
+            return Extent::Ready;
+        };
+        let now = self.clock.now();
+        store.forget(now);
+        // Readers that are attached are not to wait until a chunk is complete.
+        if store.wants_cut(now) || self.sticky.wants_pass() || !self.readers.is_empty() {
+            store.note_cut(now);
+            return Extent::Ready;
+        }
+        Extent::Complete
     }
 
     /// What a log begins with that begins now: the header, and the sticky events of all that has been
@@ -164,11 +275,27 @@ impl Outputs {
         beginning
     }
 
-    /// Says that every buffer has been read to where it was when the pass began.
-    pub(crate) fn end_pass(&mut self) {
+    /// What a flight recorder's log begins with, and its blocks.
+    pub(crate) fn recording(&mut self, store: &BlockStore) -> (Vec<u8>, Vec<Arc<Block>>) {
         self.sticky.unmark(&mut lock(&self.marks));
-        self.sticky.end_pass();
+        let mut beginning = Header::standard().encode();
+        let blocks = store.look(self.sticky.marked(), &mut beginning);
+        (beginning, blocks)
+    }
+
+    /// Says that every buffer has been read to where it was when the pass began.
+    pub(crate) fn end_pass(&mut self, extent: Extent) {
         self.part_from_gone();
+        self.sticky.unmark(&mut lock(&self.marks));
+        let store = self.store().map(Arc::clone);
+        if let (Extent::Complete, Some(_)) = (extent, &store) {
+            // Chunks that are not complete have not been read.
+            return;
+        }
+        self.sticky.end_pass();
+        if let Some(store) = store {
+            store.end_pass();
+        }
     }
 
     /// Forgets readers whose writers have failed.
@@ -243,6 +370,10 @@ impl Outputs {
         previous: Previous,
     ) -> Result<(), (io::Error, u64)> {
         self.owing.retain(|owing| !owing.is(sink));
+        self.count_overwritten();
+        if let Some(store) = delivery.store() {
+            store.serve(&self.signals);
+        }
         let primary = Primary::Writer {
             sink: sink.clone(),
             delivery,
@@ -272,6 +403,23 @@ impl Outputs {
             *self.lost.entry(owner).or_default() += events;
         }
         self.earlier += counts;
+    }
+
+    fn count_overwritten(&mut self) {
+        let Some(store) = self.store().map(Arc::clone) else {
+            return;
+        };
+        for (owner, events) in store.take_overwritten() {
+            *self.overwritten.entry(owner).or_default() += events;
+        }
+    }
+
+    /// Events that were kept in memory until newer ones came, and whose they were.
+    pub(crate) fn overwritten(&mut self) -> impl Iterator<Item = (Option<CapNo>, u64)> + use<'_> {
+        self.count_overwritten();
+        self.overwritten
+            .iter()
+            .map(|(owner, events)| (*owner, *events))
     }
 
     /// Counts what became of sinks that somebody else has closed meanwhile.
@@ -304,6 +452,15 @@ impl Outputs {
         }
     }
 
+    /// # Errors
+    /// Where memory has taken all that its budget has room for, or more: a cut would make it more still.
+    pub(crate) fn check_budget(&self) -> io::Result<()> {
+        match self.store() {
+            Some(store) if store.is_over_budget() => Err(out_of_budget()),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the primary output pass on what it has taken.
     ///
     /// # Errors
@@ -311,6 +468,13 @@ impl Outputs {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         match &mut self.primary {
             Primary::Writer { delivery, .. } => delivery.flush(),
+        }
+    }
+
+    /// Says that what is handed out from now on may be the last.
+    pub(crate) fn begin_end(&self) {
+        if let Some(store) = self.store() {
+            store.begin_end();
         }
     }
 
@@ -352,6 +516,12 @@ impl Outputs {
         }
         counts
     }
+}
+
+/// The error of a flush that memory has no room for.
+fn out_of_budget() -> io::Error {
+    let message = "the chunks that are kept in memory use up their budget";
+    io::Error::new(io::ErrorKind::StorageFull, message)
 }
 
 /// Bytes of the events within the first `ready` ones, and of those after them up to the time `at`.

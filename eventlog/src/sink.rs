@@ -100,7 +100,11 @@ impl Sink {
     /// let sink = ghc_eventlog::Sink::writer(std::io::sink());
     /// ```
     pub fn writer(writer: impl Write + Send + 'static) -> Self {
-        Sink(Arc::new(Mutex::new(Slot::Idle(Delivery::new(writer)))))
+        Sink::of(Delivery::new(writer))
+    }
+
+    pub(crate) fn of(delivery: Delivery) -> Self {
+        Sink(Arc::new(Mutex::new(Slot::Idle(delivery))))
     }
 
     /// A new file, replacing one that is there.

@@ -60,6 +60,11 @@ impl BufferControl {
         share * self.ring.chunks()
     }
 
+    /// Bytes of a chunk to come.
+    pub(crate) fn chunk_len(&self) -> usize {
+        self.ring.chunk_len()
+    }
+
     /// Bytes of all its chunks.
     pub(crate) fn memory(&self) -> usize {
         self.ring.pool().used()

@@ -118,8 +118,8 @@ pub struct BufferStatistics {
 pub struct Lost {
     /// Refused since the buffer was full.
     pub full: u64,
-    /// Taken in, and overwritten by newer ones, as far as the collector has come to where they are
-    /// missing; after a flush it has.
+    /// Taken in, and overwritten by newer ones: in the buffer, as far as the collector has come to where
+    /// they are missing (after a flush it has); or in [memory](crate::Builder::in_memory).
     pub overwritten: u64,
     /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
     /// and come too late for the last block).

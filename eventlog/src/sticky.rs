@@ -83,6 +83,9 @@ struct Finished {
 /// Bytes that an event or a thread takes here besides what it holds.
 const OVERHEAD: usize = 128;
 
+/// Threads that have finished, of which so many are remembered without further ado.
+const MANY_FINISHED: usize = 4_096;
+
 /// Bytes of the events of one replayed block, but for one that is longer alone.
 const BLOCK_LEN: usize = 1 << 20;
 
@@ -334,6 +337,19 @@ impl Sticky {
         if let Some(thread) = self.threads.get_mut(&id) {
             thread.label = Some((time, label.into()));
         }
+    }
+
+    /// Whether threads that have finished use up memory until a pass over all buffers has ended.
+    pub(crate) fn wants_pass(&self) -> bool {
+        self.finished.len() > MANY_FINISHED
+    }
+
+    /// The events that the program has marked, and whose they are.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = (Option<CapNo>, &[u8])> {
+        let marked = Key::Marked(0)..=Key::Marked(u64::MAX);
+        let numbers = self.numbers.range(marked).map(|(_, number)| number);
+        let entries = numbers.filter_map(|number| self.entries.get(number));
+        entries.map(|entry| (entry.cap, &*entry.bytes))
     }
 
     /// A pass over all buffers has ended: what happened before the end of a thread that had been seen

@@ -1,0 +1,547 @@
+//! The blocks that a log keeps in memory, oldest first, within a limit. Who takes them out, or looks at
+//! them, is no concern of this file.
+//!
+//! The collector puts blocks in, one at a time; any thread takes them out. Blocks that were overwritten
+//! leave a note in the place where they were, before the oldest block: how many events of whom are missing
+//! there. It comes out as a block of its own.
+
+use crate::block::{Account, Block, OVERHEAD};
+use crate::format::{self, BlockMarker, CapNo, Decoded, Event, Header, LossCause};
+use crate::log::DEFAULT_STICKY_LIMIT;
+use crate::marks::Marks;
+use crate::signals::Signals;
+use crate::sticky::Sticky;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Limit {
+    /// Bytes of all blocks, those included that have been taken out, as long as somebody has them.
+    Budget { bytes: usize, when_full: WhenFull },
+    /// The newest blocks: bytes of those that are here, and nanoseconds.
+    Newest { bytes: usize, window: Option<u64> },
+}
+
+/// What a log does that is kept in memory as [chunks](crate::Chunks), when the budget is used up.
+///
+/// ```
+/// use ghc_eventlog::{Sink, WhenFull};
+///
+/// let (sink, chunks) = Sink::chunks(1 << 20, WhenFull::OverwriteOldest);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// What has been collected stays. Events wait in the buffers until somebody drops a chunk; when
+    /// these are full, too, new events are lost, and counted as [`full`](crate::Lost::full).
+    #[default]
+    DropNewest,
+    /// The oldest chunk that nobody has popped makes room. Its events are counted as
+    /// [`overwritten`](crate::Lost::overwritten), and told in the log where they are missing. Where
+    /// popped chunks use up the whole budget, this is as `DropNewest`.
+    OverwriteOldest,
+}
+
+#[derive(Debug)]
+pub(crate) struct BlockStore {
+    limit: Limit,
+    account: Account,
+    kept: Mutex<Kept>,
+    /// A block has come, or the end.
+    came: Condvar,
+    /// Somebody writes out what is kept.
+    snapshot: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    blocks: VecDeque<Arc<Block>>,
+    /// Bytes that these are counted for.
+    size: usize,
+    /// What a flight recorder remembers of the blocks that it has forgotten.
+    before: Option<Before>,
+    /// Blocks that have come so far: the number of the next one.
+    next: u64,
+    /// What came before the oldest of them.
+    note: Note,
+    /// Overwritten events that the log has not counted yet.
+    uncounted: BTreeMap<Option<CapNo>, u64>,
+    /// When the blocks of a [window](Limit::Newest) were last cut.
+    cut_at: u64,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    None,
+    /// The last blocks are coming: the newest stays here until it is known whether it is the last.
+    Near,
+    Reached,
+}
+
+/// What comes out of a store.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Block {
+        block: Arc<Block>,
+        is_final: bool,
+    },
+    Empty,
+    /// Nothing will come any more.
+    End,
+}
+
+impl BlockStore {
+    pub(crate) fn new(limit: Limit) -> Arc<Self> {
+        let before = match limit {
+            Limit::Budget { .. } => None,
+            Limit::Newest { .. } => Some(Before::default()),
+        };
+        let kept = Kept {
+            before,
+            ..Kept::default()
+        };
+        Arc::new(BlockStore {
+            limit,
+            account: Account::default(),
+            kept: Mutex::new(kept),
+            came: Condvar::new(),
+            snapshot: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether its blocks are there for snapshots, and not to be taken out.
+    pub(crate) fn is_recorder(&self) -> bool {
+        matches!(self.limit, Limit::Newest { .. })
+    }
+
+    /// The blocks come from that log from now on.
+    pub(crate) fn serve(&self, signals: &Arc<Signals>) {
+        self.account.serve(signals);
+    }
+
+    /// Whether there is, or can be made, room for a block of `bytes`.
+    pub(crate) fn admits(&self, bytes: usize) -> bool {
+        let needed = bytes + OVERHEAD;
+        match self.limit {
+            Limit::Newest { .. } => true,
+            Limit::Budget { bytes, when_full } => {
+                // Taken out in between, they are counted as before.
+                let can_go = match when_full {
+                    WhenFull::DropNewest => 0,
+                    WhenFull::OverwriteOldest => self.kept().size,
+                };
+                self.account.admits(needed, bytes, can_go)
+            }
+        }
+    }
+
+    /// Whether more is kept than the budget has room for.
+    pub(crate) fn is_over_budget(&self) -> bool {
+        match self.limit {
+            Limit::Newest { .. } => false,
+            Limit::Budget { bytes, .. } => self.account.used() > bytes,
+        }
+    }
+
+    /// Whether blocks that are not whole chunks should be made, too, so that old events can be told from
+    /// newer ones: four times in a window.
+    pub(crate) fn wants_cut(&self, now: u64) -> bool {
+        match self.limit {
+            Limit::Newest {
+                window: Some(window),
+                ..
+            } => now.saturating_sub(self.kept().cut_at) >= window / 4,
+            Limit::Newest { .. } | Limit::Budget { .. } => false,
+        }
+    }
+
+    /// Such blocks are made now.
+    pub(crate) fn note_cut(&self, now: u64) {
+        self.kept().cut_at = now;
+    }
+
+    /// Puts a copy in of some events of a buffer.
+    pub(crate) fn copy(&self, marker: &BlockMarker, body: &[u8]) {
+        self.put(Block::copied(marker, body, &self.account));
+    }
+
+    /// Puts whole blocks in that were written for the purpose.
+    pub(crate) fn write(&self, bytes: &[u8], now: u64) {
+        self.put(Block::written(bytes.to_vec(), now, &self.account));
+    }
+
+    /// Puts a whole chunk of a buffer in.
+    pub(crate) fn take(&self, marker: &BlockMarker, chunk: crate::buffer_reader::TakenChunk) {
+        self.put(Block::taken(marker, chunk, &self.account));
+    }
+
+    fn put(&self, block: Block) {
+        let now = block.end();
+        let mut kept = self.kept();
+        kept.size += block.size();
+        kept.blocks.push_back(Arc::new(block));
+        kept.next += 1;
+        // Dropped after the lock: that gives memory back.
+        let mut gone = Vec::new();
+        // The newest stays, whatever its size.
+        while kept.blocks.len() > 1 && self.exceeds(&kept, &gone) {
+            gone.extend(kept.overwrite_oldest());
+        }
+        self.forget_old(&mut kept, now, &mut gone);
+        drop(kept);
+        self.came.notify_one();
+    }
+
+    /// Whether the limit would be exceeded once `gone` is gone.
+    fn exceeds(&self, kept: &Kept, gone: &[Arc<Block>]) -> bool {
+        match self.limit {
+            Limit::Newest { bytes, .. } => kept.size > bytes,
+            Limit::Budget {
+                bytes,
+                when_full: WhenFull::OverwriteOldest,
+            } => {
+                let gone: usize = gone.iter().map(|block| block.size()).sum();
+                self.account.used().saturating_sub(gone) > bytes
+            }
+            Limit::Budget { .. } => false,
+        }
+    }
+
+    /// Forgets what is older than the window.
+    pub(crate) fn forget(&self, now: u64) {
+        let mut gone = Vec::new();
+        self.forget_old(&mut self.kept(), now, &mut gone);
+    }
+
+    fn forget_old(&self, kept: &mut Kept, now: u64, gone: &mut Vec<Arc<Block>>) {
+        let Limit::Newest {
+            window: Some(window),
+            ..
+        } = self.limit
+        else {
+            return;
+        };
+        let oldest = now.saturating_sub(window);
+        while kept
+            .blocks
+            .front()
+            .is_some_and(|block| block.end() < oldest)
+        {
+            gone.extend(kept.overwrite_oldest());
+        }
+    }
+
+    /// The oldest block, which is taken out.
+    pub(crate) fn pop(&self) -> Next {
+        self.kept().pop(&self.account)
+    }
+
+    /// As [`pop`](Self::pop), and waits until `deadline` for a block or the end; for ever without one.
+    pub(crate) fn pop_until(&self, deadline: Option<Instant>) -> Next {
+        let mut kept = self.kept();
+        loop {
+            let next = kept.pop(&self.account);
+            if !matches!(next, Next::Empty) {
+                return next;
+            }
+            kept = match deadline {
+                None => self.came.wait(kept).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Next::Empty;
+                    }
+                    let woken = self.came.wait_timeout(kept, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Whether nobody else is writing out what is kept; then the caller may.
+    pub(crate) fn begin_snapshot(&self) -> bool {
+        // Relaxed, here and below: it guards nothing but the right itself.
+        !self.snapshot.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn end_snapshot(&self) {
+        self.snapshot.store(false, Ordering::Relaxed);
+    }
+
+    /// All blocks, which stay. What a reader needs to know before them is appended to `beginning`: the sticky
+    /// events of before, those `marked` by the program among them, and the note of what is missing.
+    pub(crate) fn look<'a>(
+        &self,
+        marked: impl Iterator<Item = (Option<CapNo>, &'a [u8])>,
+        beginning: &mut Vec<u8>,
+    ) -> Vec<Arc<Block>> {
+        let kept = self.kept();
+        if let Some(before) = &kept.before {
+            before.encode(marked, beginning);
+        }
+        beginning.extend(kept.note.clone().encode());
+        kept.blocks.iter().map(Arc::clone).collect()
+    }
+
+    /// What has happened before the first block that comes, as blocks.
+    pub(crate) fn remember(&self, blocks: &[u8]) {
+        if let Some(before) = &mut self.kept().before {
+            for_each_block(blocks, |marker, body| before.add(marker.cap, body));
+        }
+    }
+
+    /// Says that every buffer has been read to where it was when the pass began.
+    pub(crate) fn end_pass(&self) {
+        let mut kept = self.kept();
+        let next = kept.next;
+        if let Some(before) = &mut kept.before {
+            // Two say as much as more.
+            if before
+                .passes
+                .iter()
+                .rev()
+                .take_while(|pass| **pass == next)
+                .count()
+                < 2
+            {
+                before.passes.push_back(next);
+            }
+        }
+    }
+
+    /// What is put in from now on may be the last.
+    pub(crate) fn begin_end(&self) {
+        let mut kept = self.kept();
+        if kept.end == End::None {
+            kept.end = End::Near;
+        }
+    }
+
+    /// Nothing more will be put in.
+    pub(crate) fn finish(&self) {
+        self.kept().end = End::Reached;
+        self.came.notify_all();
+    }
+
+    /// Overwritten events, and whose they were, that have not been asked for yet.
+    pub(crate) fn take_overwritten(&self) -> BTreeMap<Option<CapNo>, u64> {
+        std::mem::take(&mut self.kept().uncounted)
+    }
+
+    /// Bytes that are counted for now.
+    pub(crate) fn used(&self) -> usize {
+        self.account.used()
+    }
+
+    /// Blocks that are here.
+    pub(crate) fn len(&self) -> usize {
+        self.kept().blocks.len()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // What panics in here is an allocation that fails, and then the lists are as before.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn overwrite_oldest(&mut self) -> Option<Arc<Block>> {
+        let block = self.blocks.pop_front()?;
+        self.size -= block.size();
+        self.note.add(block.bytes(), &mut self.uncounted);
+        if let Some(before) = &mut self.before {
+            let oldest = self.next - self.blocks.len() as u64;
+            for_each_block(block.bytes(), |marker, body| before.add(marker.cap, body));
+            before.end_passes(oldest);
+        }
+        Some(block)
+    }
+
+    fn pop(&mut self, account: &Account) -> Next {
+        if !self.note.0.is_empty() {
+            let note = std::mem::take(&mut self.note);
+            let end = note.0.values().map(|missing| missing.time).max();
+            let block = Block::written(note.encode(), end.unwrap_or(0), account);
+            return Next::Block {
+                block: Arc::new(block),
+                is_final: false,
+            };
+        }
+        if self.end == End::Near && self.blocks.len() < 2 {
+            return Next::Empty;
+        }
+        let Some(block) = self.blocks.pop_front() else {
+            return match self.end {
+                End::Reached => Next::End,
+                End::None | End::Near => Next::Empty,
+            };
+        };
+        self.size -= block.size();
+        Next::Block {
+            block,
+            is_final: self.end == End::Reached && self.blocks.is_empty(),
+        }
+    }
+}
+
+/// Calls `look` with each block and its events.
+fn for_each_block(mut blocks: &[u8], mut look: impl FnMut(BlockMarker, &[u8])) {
+    while let Some(marker) = blocks.first_chunk() {
+        let marker = BlockMarker::from_bytes(marker);
+        let (block, rest) = blocks.split_at(marker.size as usize);
+        look(marker, &block[BlockMarker::LEN..]);
+        blocks = rest;
+    }
+}
+
+/// What a reader needs to know of blocks that have been forgotten: the sticky events as they were when the
+/// oldest block that is kept began.
+#[derive(Debug)]
+struct Before {
+    sticky: Sticky,
+    /// Before which block a pass over all buffers has ended.
+    passes: VecDeque<u64>,
+    /// The time of each capability's last event that has been forgotten.
+    last: BTreeMap<Option<CapNo>, u64>,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Before {
+            sticky: Sticky::new(DEFAULT_STICKY_LIMIT),
+            passes: VecDeque::new(),
+            last: BTreeMap::new(),
+        }
+    }
+}
+
+impl Before {
+    fn add(&mut self, cap: Option<CapNo>, body: &[u8]) {
+        // What the program has marked is known elsewhere.
+        self.sticky.observe(cap, body, &mut Marks::default());
+        let events = format::events(body, Header::standard()).map_while(Result::ok);
+        if let Some(event) = events.last() {
+            let last = self.last.entry(cap).or_default();
+            *last = event.time.max(*last);
+        }
+    }
+
+    /// The blocks before the one of that number are forgotten.
+    fn end_passes(&mut self, oldest: u64) {
+        while self.passes.front().is_some_and(|pass| *pass <= oldest) {
+            self.passes.pop_front();
+            self.sticky.end_pass();
+        }
+    }
+
+    fn encode<'a>(
+        &self,
+        marked: impl Iterator<Item = (Option<CapNo>, &'a [u8])>,
+        out: &mut Vec<u8>,
+    ) {
+        let now = self.last.values().copied().max().unwrap_or(0);
+        self.sticky.blocks(now, out);
+        for (cap, event) in marked {
+            let raw = format::events(event, Header::standard()).next();
+            let Some(Ok(raw)) = raw else { continue };
+            // A later one is still there in its place.
+            if self.last.get(&cap).is_some_and(|last| raw.time <= *last) {
+                let marker = BlockMarker {
+                    begin: raw.time,
+                    // No event is longer than 64 KiB and a head.
+                    size: (BlockMarker::LEN + event.len()) as u32,
+                    end: raw.time,
+                    cap,
+                };
+                out.extend(marker.encode());
+                out.extend(event);
+            }
+        }
+    }
+}
+
+/// The id of the event that says so.
+const EVENTS_LOST: u16 = Event::EventsLost {
+    cause: LossCause::Overwritten,
+    events: 0,
+    bytes: 0,
+}
+.id();
+
+/// What is missing before the oldest block, by capability and cause.
+#[derive(Clone, Debug, Default)]
+struct Note(BTreeMap<(Option<CapNo>, u8), Missing>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Missing {
+    events: u64,
+    bytes: u64,
+    /// That of the last event.
+    time: u64,
+}
+
+impl Note {
+    /// Notes the events of some blocks, which are to be forgotten. What these say themselves of losses goes
+    /// on being said.
+    fn add(&mut self, blocks: &[u8], overwritten: &mut BTreeMap<Option<CapNo>, u64>) {
+        for_each_block(blocks, |marker, body| {
+            for event in format::events(body, Header::standard()).map_while(Result::ok) {
+                let lost = match event.id {
+                    EVENTS_LOST => event.decode().ok(),
+                    _ => None,
+                };
+                let lost = match lost {
+                    Some(Decoded::Known(Event::EventsLost {
+                        cause,
+                        events,
+                        bytes,
+                    })) => Some((cause.code(), events, bytes)),
+                    _ => None,
+                };
+                if lost.is_none() {
+                    *overwritten.entry(marker.cap).or_default() += 1;
+                }
+                let own = (LossCause::Overwritten.code(), 1, event.bytes().len() as u64);
+                let (cause, events, bytes) = lost.unwrap_or(own);
+                let missing = self.0.entry((marker.cap, cause)).or_default();
+                missing.events += events;
+                missing.bytes += bytes;
+                missing.time = missing.time.max(event.time);
+            }
+        });
+    }
+
+    /// The note as blocks, one for each capability.
+    fn encode(self) -> Vec<u8> {
+        let mut blocks = Vec::new();
+        let mut losses = self.0.into_iter().peekable();
+        while let Some(&((cap, _), first)) = losses.peek() {
+            let mut body = Vec::new();
+            let mut time = first.time;
+            while let Some(((_, code), missing)) = losses.next_if(|((owner, _), _)| *owner == cap) {
+                time = time.max(missing.time);
+                let event = Event::EventsLost {
+                    cause: LossCause::from_code(code),
+                    events: missing.events,
+                    bytes: missing.bytes,
+                };
+                event.encode_to_vec(time, &mut body);
+            }
+            let marker = BlockMarker {
+                begin: first.time,
+                // A few events of 27 bytes.
+                size: (BlockMarker::LEN + body.len()) as u32,
+                end: time,
+                cap,
+            };
+            blocks.extend(marker.encode());
+            blocks.extend(body);
+        }
+        blocks
+    }
+}
