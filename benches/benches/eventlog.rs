@@ -1,13 +1,15 @@
-//! What it costs to emit an event, to encode one, and to read a log.
+//! What it costs to emit an event, to keep a log in memory, to encode an event, and to read a log.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ghc_eventlog::format::{
     BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, Record, ThreadId,
 };
-use ghc_eventlog::{Clock, EventLog, Policy};
+use ghc_eventlog::{Capability, Clock, EventLog, Keep, Policy, WhenFull};
 use std::hint::black_box;
+use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// The events that are measured, by a name for the report.
@@ -91,7 +93,7 @@ fn shared(c: &mut Criterion) {
             .start(std::io::sink())
             .unwrap();
         let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 1..threads {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
@@ -103,6 +105,77 @@ fn shared(c: &mut Criterion) {
                 b.iter(|| log.emit(black_box(&event)));
             });
             done.store(true, Ordering::Relaxed);
+        });
+    }
+    group.finish();
+}
+
+/// Emits the event, and waits for room where there is none.
+fn insist(capability: &mut Capability, event: &Event<'_>) {
+    while capability.try_emit(black_box(event)).is_err() {
+        thread::yield_now();
+    }
+}
+
+/// A chunk, from its first event until another thread could have it: emitting is most of it.
+fn hand_off(c: &mut Criterion) {
+    const BUFFER: usize = 1 << 20;
+    let (name, event) = EVENTS[2];
+    let mut bytes = Vec::new();
+    event.encode_to_vec(1, &mut bytes);
+    let each = BUFFER / 4 / bytes.len();
+    let mut group = c.benchmark_group("eventlog/in_memory");
+    group.throughput(Throughput::Bytes((each * bytes.len()) as u64));
+    let builder = EventLog::builder().buffer_size(BUFFER);
+    let (log, chunks) = builder.in_memory(1 << 24, WhenFull::DropNewest).unwrap();
+    let mut capability = log.capability().unwrap();
+    group.bench_function(format!("emit_and_pop/{name}"), |b| {
+        b.iter(|| {
+            for _ in 0..each {
+                insist(&mut capability, &event);
+            }
+            while let Ok(chunk) = chunks.chunk() {
+                black_box(chunk);
+            }
+        });
+    });
+    drop(log);
+    let log = EventLog::builder()
+        .buffer_size(BUFFER)
+        .flight_recorder(Keep::bytes(1 << 24))
+        .unwrap();
+    let mut capability = log.capability().unwrap();
+    group.bench_function(format!("emit_and_forget/{name}"), |b| {
+        b.iter(|| {
+            for _ in 0..each {
+                insist(&mut capability, &event);
+            }
+        });
+    });
+    group.finish();
+}
+
+/// A snapshot of what a flight recorder keeps, while another thread emits as fast as it can.
+fn snapshot(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eventlog/snapshot");
+    for mebibytes in [1, 16] {
+        let log = EventLog::builder()
+            .buffer_size(1 << 20)
+            .flush_interval(Duration::from_millis(5))
+            .flight_recorder(Keep::bytes(mebibytes << 20))
+            .unwrap();
+        let mut capability = log.capability().unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    capability.emit(black_box(&EVENTS[2].1));
+                }
+            });
+            group.bench_function(format!("under_load/{mebibytes}_mib"), |b| {
+                b.iter(|| log.snapshot(io::sink()).unwrap());
+            });
+            stop.store(true, Ordering::Relaxed);
         });
     }
     group.finish();
@@ -166,5 +239,7 @@ fn decode(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, emit, policies, shared, encode, decode);
+criterion_group!(
+    benches, emit, policies, shared, hand_off, snapshot, encode, decode
+);
 criterion_main!(benches);
