@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The README's main command, in a fresh copy as a stranger has it; its log must satisfy both decoders.
+# The README's main command, in a fresh copy as a stranger has it, then the other examples; their logs must satisfy both
+# decoders.
 . "$(dirname "$0")/setup.sh"
 
 command='cargo run --release --example live_profile'
@@ -17,6 +18,13 @@ in_copy() (
     TMPDIR=$copy/tmp timeout 600 $command
 )
 step "$command" in_copy
+
+# The examples that the README names beside it.
+for name in redirect in_memory flight_recorder trace_macros tracing_layer; do
+    grep -qE "cargo run --release .*--example $name\b" README.md || die "README.md must say how to run the example $name"
+    command="cargo run --release --features ghc-eventlog/tracing --example $name"
+    step "the example $name" in_copy
+done
 
 mkdir "$copy/logs"
 find "$copy" -name '*.eventlog' -newer "$copy/start" -exec mv -t "$copy/logs" {} +
