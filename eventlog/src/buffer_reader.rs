@@ -3,7 +3,7 @@
 
 use crate::chunk_record::{ChunkEnd, ChunkHead, Label};
 use crate::counter::{Counters, Tally};
-use crate::format::{self, CapNo, Event, LossCause};
+use crate::format::{self, CapNo, Decoded, Event, LossCause};
 use crate::shared_buffer::{self, Stripes};
 use crate::signals::Signals;
 use crate::sizes::BufferControl;
@@ -38,7 +38,7 @@ pub(crate) struct BufferReader {
 
 /// What was lost by the buffer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Losses {
+pub(crate) struct Losses {
     full: Tally,
     overwritten: Tally,
 }
@@ -56,13 +56,38 @@ impl Losses {
         }
     }
 
-    fn add(&mut self, more: Losses) {
+    pub(crate) fn add(&mut self, more: Losses) {
         self.full += more.full;
         self.overwritten += more.overwritten;
     }
 
+    /// What a run of whole events of ours tells of.
+    pub(crate) fn told_in(body: &[u8]) -> Losses {
+        let mut losses = Losses::default();
+        let events = format::events(body, format::Header::standard());
+        for event in events.map_while(Result::ok) {
+            if event.id != EVENTS_LOST {
+                continue;
+            }
+            if let Ok(Decoded::Known(Event::EventsLost {
+                cause,
+                events,
+                bytes,
+            })) = event.decode()
+            {
+                let tally = Tally { events, bytes };
+                match cause {
+                    LossCause::Overwritten => losses.overwritten += tally,
+                    LossCause::Full => losses.full += tally,
+                    _ => unreachable!("buffers tell of no other loss"),
+                }
+            }
+        }
+        losses
+    }
+
     /// Appends the events that tell of it.
-    fn tell(&self, time: u64, out: &mut Vec<u8>) {
+    pub(crate) fn tell(&self, time: u64, out: &mut Vec<u8>) {
         for (cause, Tally { events, bytes }) in [
             (LossCause::Overwritten, self.overwritten),
             (LossCause::Full, self.full),

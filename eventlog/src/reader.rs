@@ -1,7 +1,7 @@
 //! A reader that is attached to a running log: a queue of whole blocks, bounded, and a thread that
 //! writes them. The collector only ever puts blocks in, and never waits.
 
-use crate::buffer_reader::count_events;
+use crate::buffer_reader::{Losses, count_events};
 use crate::delivery::guarded;
 use crate::format::{BlockMarker, CapNo, END_MARKER, Event, LossCause};
 use std::collections::{BTreeMap, VecDeque};
@@ -173,6 +173,8 @@ struct Missed {
     since: u64,
     events: u64,
     bytes: u64,
+    /// What the buffer had lost, as it was told in what has been dropped.
+    losses: Losses,
 }
 
 /// What both ends share.
@@ -265,9 +267,11 @@ impl Reader {
             since: begin,
             events: 0,
             bytes: 0,
+            losses: Losses::default(),
         });
         missed.events += events;
         missed.bytes += bytes;
+        missed.losses.add(Losses::told_in(block.body(block.len())));
         self.link.state().lose(events, bytes);
     }
 
@@ -346,8 +350,8 @@ impl State {
     }
 }
 
-/// Bytes of a block that tells of a loss.
-const LOSS_LEN: usize = BlockMarker::LEN + 27;
+/// Bytes of a block that tells of losses by three causes, the most that there are.
+const LOSS_LEN: usize = BlockMarker::LEN + 3 * 27;
 
 /// Tells the reader what it has missed, at the place where it would have been.
 fn tell(missed: &mut BTreeMap<Option<CapNo>, Missed>, state: &mut State) {
@@ -356,21 +360,26 @@ fn tell(missed: &mut BTreeMap<Option<CapNo>, Missed>, state: &mut State) {
             since,
             events,
             bytes,
+            losses,
         } = missed;
+        let mut body = Vec::new();
+        losses.tell(since, &mut body);
+        // A block can have told of nothing else.
+        if events != 0 {
+            let lost = Event::EventsLost {
+                cause: LossCause::Sink,
+                events,
+                bytes,
+            };
+            lost.encode_to_vec(since, &mut body);
+        }
         let marker = BlockMarker {
             begin: since,
-            size: LOSS_LEN as u32,
+            size: (BlockMarker::LEN + body.len()) as u32,
             end: since,
             cap,
         };
-        let mut block = marker.encode().to_vec();
-        let lost = Event::EventsLost {
-            cause: LossCause::Sink,
-            events,
-            bytes,
-        };
-        lost.encode_to_vec(since, &mut block);
-        state.put(Piece::other(block));
+        state.put(Piece::other([&marker.encode(), &body[..]].concat()));
     }
 }
 

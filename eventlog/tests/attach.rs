@@ -2,7 +2,7 @@
 
 mod written;
 
-use ghc_eventlog::format::{Decoded, Decoder, Event, LossCause, Record};
+use ghc_eventlog::format::{CapNo, Decoded, Decoder, Event, LossCause, Record};
 use ghc_eventlog::{AttachError, AttachOptions, Capability, EventLog, ReaderId, Sink};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -270,6 +270,57 @@ fn what_does_not_fit_into_a_readers_queue_is_counted_and_told_at_its_place() {
     assert!(lost > 1_500 && found.len() > 200, "{lost}");
     Written::read("attach-losses", &slow.memory.content());
     assert_eq!(log.stop().unwrap().former_readers.lost_events, lost);
+}
+
+#[test]
+fn what_the_buffer_has_lost_is_told_to_a_reader_that_misses_the_place() {
+    let sink = Gated::default();
+    let log = EventLog::builder()
+        .flush_interval(Duration::MAX)
+        .start(sink.clone())
+        .unwrap();
+    let mut capability = log.capability().unwrap();
+    let reader = Gated::default();
+    reader.set_closed(true);
+    let options = AttachOptions::default()
+        .queue(100)
+        .linger(Duration::from_secs(60));
+    let id = log.attach(reader.clone(), options).unwrap();
+    sink.set_closed(true);
+    let mut number = 0;
+    while capability
+        .try_emit(&Event::UserMessage {
+            text: &number.to_string(),
+        })
+        .is_ok()
+    {
+        number += 1;
+    }
+    for more in 1..7 {
+        capability.message(&(number + more).to_string());
+    }
+    number += 7;
+    sink.set_closed(false);
+    log.flush().unwrap();
+    // What tells of the seven is in a block with these, which is too long for the queue.
+    for _ in 0..1_000 {
+        emit_surely(&mut capability, &number.to_string());
+        number += 1;
+    }
+    log.flush().unwrap();
+    reader.set_closed(false);
+    let in_queue = || log.statistics().readers[0].queued_bytes;
+    in_time("the queue is emptied", || in_queue() == 0);
+    emit_surely(&mut capability, &number.to_string());
+    log.flush().unwrap();
+    let statistics = log.detach(id).unwrap().unwrap();
+    let written = Written::read("attach-told-twice", &reader.memory.content());
+    let cap = CapNo::new(0);
+    let lost = |cause| written.lost(cap, cause).0;
+    assert_eq!(numbers(&written, 0), [number]);
+    assert_eq!(lost(LossCause::Full), 7);
+    assert_eq!(lost(LossCause::Sink), statistics.lost_events);
+    assert_eq!(statistics.lost_events, number - 7);
 }
 
 /// Takes so many bytes, and is then dead.
