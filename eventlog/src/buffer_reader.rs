@@ -295,7 +295,6 @@ impl OwnEvents {
                 return None;
             };
             self.taken = end.taken;
-            self.position += bytes.len() as u64;
             self.left = 0;
             bytes.release_all();
         }
@@ -305,9 +304,9 @@ impl OwnEvents {
         losses.full += head.refused.since(self.refused);
         self.refused = head.refused;
         self.tracked = head.tracked;
-        self.position += chunk.len() as u64;
         let memory = head.chunk_len as usize;
         let (len, end) = split_end(&chunk[ChunkHead::LEN..], memory - ChunkHead::LEN);
+        self.position = head.taken.bytes + len as u64;
         match end {
             Some(end) => self.taken = end.taken,
             // The writer is gone, and this was its last chunk.
@@ -691,7 +690,9 @@ impl BufferReader {
 
     /// Bytes that are there and have not come out, or a little more.
     pub(crate) fn left(&self) -> usize {
-        usize::try_from(self.ready() - self.position()).unwrap_or(usize::MAX)
+        // An event may have come out that its writer has not counted yet.
+        let left = self.ready().saturating_sub(self.position());
+        usize::try_from(left).unwrap_or(usize::MAX)
     }
 
     /// Bytes of a chunk.

@@ -110,6 +110,30 @@ fn one_and_a_half_chunks_both_come_out_and_the_last_is_final() {
 }
 
 #[test]
+fn chunks_that_are_mostly_padding_come_out_like_any_other() {
+    let (log, chunks) = sleepy().in_memory(1 << 24, WhenFull::DropNewest).unwrap();
+    let mut capability = log.capability().unwrap();
+    // A little more than half a chunk: each has a chunk of its own.
+    let text = "x".repeat(CHUNK / 2 + 100);
+    let mut count = 0;
+    for _ in 0..3 {
+        for _ in 0..3 {
+            let event = Event::UserMessage { text: &text };
+            capability.try_emit(&event).unwrap();
+            count += 1;
+        }
+        log.flush().unwrap();
+        let mut of_capability = 0;
+        while let Ok(chunk) = chunks.chunk() {
+            let written = Written::read_prefix(&alone(&chunks, &chunk), true);
+            of_capability += written.messages(0).len();
+        }
+        assert_eq!(of_capability, 3);
+    }
+    assert_eq!(log.stop().unwrap().capabilities[0].events, count);
+}
+
+#[test]
 fn a_flush_makes_the_part_of_a_chunk_poppable_and_the_interval_does_not() {
     let builder = EventLog::builder().flush_interval(Duration::from_millis(1));
     let (log, chunks) = builder.in_memory(1 << 20, WhenFull::DropNewest).unwrap();
