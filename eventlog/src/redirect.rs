@@ -3,6 +3,7 @@
 use crate::error::SetSinkError;
 use crate::log::EventLog;
 use crate::sink::{Previous, Sink, Start};
+use std::mem;
 use std::sync::PoisonError;
 
 impl EventLog {
@@ -48,10 +49,15 @@ impl EventLog {
         let core = self.core();
         let mut collector = core.collector().map_err(SetSinkError::Unavailable)?;
         let outcome = collector.redirect(&core.registry, &sink, previous, start);
+        let mut other = sink;
         if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
             // While the collector is held: two calls name their sinks in the order of their cuts.
-            *core.sink.lock().unwrap_or_else(PoisonError::into_inner) = sink;
+            let mut named = core.sink.lock().unwrap_or_else(PoisonError::into_inner);
+            mem::swap(&mut *named, &mut other);
         }
+        drop(collector);
+        // Without any lock: where this is its last handle the writer goes, and may call the log.
+        drop(other);
         outcome
     }
 

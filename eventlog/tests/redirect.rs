@@ -8,7 +8,7 @@ use ghc_eventlog::{Capability, EventLog, MemoryContent, Previous, SetSinkError, 
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use written::{Memory, Written};
@@ -428,6 +428,49 @@ fn a_sink_has_one_log_and_one_header() {
         set(&Sink::null(), Start::Header),
         Err(SetSinkError::Stopped)
     ));
+}
+
+/// Calls its log when it is dropped.
+struct Parting {
+    log: Arc<Mutex<Option<EventLog>>>,
+    gone: mpsc::Sender<bool>,
+}
+
+impl Write for Parting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        if let Some(log) = self.log.lock().unwrap().take() {
+            drop(log.sink());
+            let _ = self.gone.send(log.flush().is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_sink_whose_last_handle_goes_with_the_switch_may_call_its_log() {
+    let held = Arc::new(Mutex::new(None));
+    let (gone, told) = mpsc::channel();
+    let sink = Parting {
+        log: Arc::clone(&held),
+        gone,
+    };
+    let log = EventLog::builder().start(sink).unwrap();
+    *held.lock().unwrap() = Some(log.clone());
+    thread::spawn(move || {
+        log.set_sink(Sink::null(), Previous::Keep, Start::Header)
+            .unwrap()
+    });
+    let flushed = told.recv_timeout(Duration::from_secs(60));
+    assert_eq!(flushed, Ok(true));
 }
 
 #[test]
