@@ -63,7 +63,7 @@ pub enum Address {
 #[derive(Debug)]
 pub struct Listener {
     address: Address,
-    closed: Arc<AtomicBool>,
+    door: Arc<Door>,
     thread: Thread,
     /// The process that listens. A child that it forks does not.
     process: u32,
@@ -91,25 +91,40 @@ impl Drop for Listener {
         if self.process != std::process::id() {
             return;
         }
-        close(&self.address, &self.closed);
+        self.door.close();
         // Not waited for: it may be waiting for the log's sink, within which this may be.
         self.thread.unpark();
     }
 }
 
-/// Takes the name away and says that nobody is let in any more, once.
-fn close(address: &Address, closed: &AtomicBool) {
-    // Relaxed: nothing is told by it but that one caller is the first.
-    if closed.swap(true, Ordering::Relaxed) {
-        return;
+/// Whether somebody may still come in, and the name by which.
+#[derive(Debug, Default)]
+struct Door {
+    closed: AtomicBool,
+    /// The name of a Unix socket, and the file that has to be found there.
+    #[cfg(unix)]
+    name: Option<(PathBuf, unix::FileId)>,
+}
+
+impl Door {
+    fn is_closed(&self) -> bool {
+        // Relaxed: see `close`.
+        self.closed.load(Ordering::Relaxed)
     }
-    match address {
-        #[cfg(unix)]
-        Address::Unix(path) => {
-            // Somebody else may have removed it.
-            let _ = std::fs::remove_file(path);
+
+    /// Takes the name away and says that nobody is let in any more, once.
+    fn close(&self) {
+        // Relaxed: nothing is told by it but that one caller is the first.
+        if self.closed.swap(true, Ordering::Relaxed) {
+            return;
         }
-        Address::Tcp(_) | Address::TcpAnywhere(_) => {}
+        #[cfg(unix)]
+        if let Some((path, file)) = &self.name {
+            // Somebody else may have removed it, and may have another socket there now.
+            if unix::FileId::of(path).is_ok_and(|found| found == *file) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
     }
 }
 
@@ -121,8 +136,8 @@ impl EventLog {
     /// A Unix socket is only there, under its name, when its mode is 0600 and somebody answers: it is
     /// made in a directory that only this user can enter, beside the path, and moved. A socket that is
     /// left over from a process that is gone is replaced; one where somebody answers, or a file that
-    /// is no socket, is an error. The name is removed when the socket is closed; a process that ends
-    /// without that leaves it behind.
+    /// is no socket, is an error. The name is removed when the socket is closed, unless another
+    /// socket has it by then; a process that ends without that leaves it behind.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -151,12 +166,16 @@ impl EventLog {
         options: AttachOptions,
     ) -> Result<Listener, ListenError> {
         self.core().check_process().map_err(ListenError::Io)?;
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix sockets have names"))]
+        let mut door = Door::default();
         let (socket, address) = match address {
             #[cfg(unix)]
-            Address::Unix(path) => (
-                Socket::Unix(unix::bind(&path).map_err(|error| at(path.display(), &error))?),
-                Address::Unix(path),
-            ),
+            Address::Unix(path) => {
+                let bound = unix::bind(&path).map_err(|error| at(path.display(), &error));
+                let (listener, file) = bound?;
+                door.name = Some((path.clone(), file));
+                (Socket::Unix(listener), Address::Unix(path))
+            }
             Address::Tcp(address) if !address.ip().is_loopback() => {
                 return Err(ListenError::NotLoopback { address });
             }
@@ -169,21 +188,23 @@ impl EventLog {
                 (socket, Address::TcpAnywhere(address))
             }
         };
-        let closed = Arc::<AtomicBool>::default();
+        let door = Arc::new(door);
         let thread = thread::Builder::new()
             .name("eventlog-listener".into())
             .spawn({
-                let (core, closed) = (Arc::clone(self.core()), Arc::clone(&closed));
-                let address = address.clone();
+                let (core, door) = (Arc::clone(self.core()), Arc::clone(&door));
                 move || {
-                    serve(&core, &socket, &options, &closed);
-                    close(&address, &closed);
+                    serve(&core, &socket, &options, &door);
+                    door.close();
                 }
             })
-            .map_err(ListenError::Io)?;
+            .map_err(|error| {
+                door.close();
+                ListenError::Io(error)
+            })?;
         Ok(Listener {
             address,
-            closed,
+            door,
             thread: thread.thread().clone(),
             process: std::process::id(),
         })
@@ -238,12 +259,11 @@ impl Socket {
 }
 
 /// The listener's thread.
-fn serve(core: &Core, socket: &Socket, options: &AttachOptions, closed: &AtomicBool) {
-    // Relaxed: see `close`.
-    while !closed.load(Ordering::Relaxed) && !core.is_stopped() {
+fn serve(core: &Core, socket: &Socket, options: &AttachOptions, door: &Door) {
+    while !door.is_closed() && !core.is_stopped() {
         match socket.accept() {
             // After the name was taken away: as if it had come later.
-            Ok(_) if closed.load(Ordering::Relaxed) => {}
+            Ok(_) if door.is_closed() => {}
             Ok(writer) => match attach(core, writer, options) {
                 Ok(_) => {}
                 Err(AttachError::Stopped) => return,
@@ -264,21 +284,33 @@ mod unix {
 
     use std::fs::{self, DirBuilder, Permissions};
     use std::io;
-    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
+    /// Which file it is, whatever its name: its device and its number there.
+    #[derive(Debug, PartialEq, Eq)]
+    pub(super) struct FileId(u64, u64);
+
+    impl FileId {
+        pub(super) fn of(path: &Path) -> io::Result<Self> {
+            let found = fs::symlink_metadata(path)?;
+            Ok(FileId(found.dev(), found.ino()))
+        }
+    }
+
+    pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
         check_free(path)?;
         let directory = Private::beside(path)?;
         let inside = directory.0.join("s");
         let listener = UnixListener::bind(&inside)?;
         fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
+        let file = FileId::of(&inside)?;
         // In the place of one that is left over, in one step.
         fs::rename(&inside, path)?;
-        Ok(listener)
+        Ok((listener, file))
     }
 
     /// Whether the name can be had: nothing is there, or a socket where nobody answers.
@@ -307,12 +339,20 @@ mod unix {
     impl Private {
         fn beside(path: &Path) -> io::Result<Self> {
             static NUMBER: AtomicU32 = AtomicU32::new(0);
-            // Relaxed: only that it is another one.
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".{:x}-{number:x}", std::process::id());
-            let directory = path.with_file_name(name);
-            DirBuilder::new().mode(0o700).create(&directory)?;
-            Ok(Private(directory))
+            let mut tries = 0;
+            loop {
+                // Relaxed: only that it is another one.
+                let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+                let name = format!(".{:x}-{number:x}", std::process::id());
+                let directory = path.with_file_name(name);
+                match DirBuilder::new().mode(0o700).create(&directory) {
+                    // Of an earlier process of the same number, which was killed.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < 100 => {
+                        tries += 1;
+                    }
+                    outcome => return outcome.map(|()| Private(directory)),
+                }
+            }
         }
     }
 

@@ -146,6 +146,35 @@ fn a_socket_that_is_left_over_is_replaced_and_nothing_else_is() {
 }
 
 #[test]
+fn a_name_that_another_socket_has_taken_over_is_left_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.sock");
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let first = serve(&log, &path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let second = serve(&log, &path).unwrap();
+    drop(first);
+    connect(&log, &path);
+    drop(second);
+    assert!(!path.exists());
+    log.stop().unwrap();
+}
+
+#[test]
+fn what_a_killed_process_of_the_same_number_left_is_in_nobodys_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.sock");
+    for number in 0..20 {
+        let name = format!(".{:x}-{number:x}", std::process::id());
+        std::fs::create_dir(directory.path().join(name)).unwrap();
+    }
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let _listener = serve(&log, &path).unwrap();
+    connect(&log, &path);
+    log.stop().unwrap();
+}
+
+#[test]
 fn other_machines_are_served_only_where_that_is_said() {
     let log = EventLog::builder().sink(Sink::null()).unwrap();
     let everywhere = (Ipv4Addr::UNSPECIFIED, 0).into();
