@@ -56,8 +56,10 @@ pub(crate) struct BlockStore {
     snapshot: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
+    /// That of the log which is kept, by which its events can be told apart.
+    header: Arc<Header>,
     blocks: VecDeque<Arc<Block>>,
     /// Bytes that these are counted for.
     size: usize,
@@ -97,13 +99,21 @@ pub(crate) enum Next {
 
 impl BlockStore {
     pub(crate) fn new(limit: Limit) -> Arc<Self> {
+        let header = Arc::new(Header::standard().clone());
         let before = match limit {
             Limit::Budget { .. } => None,
-            Limit::Newest { .. } => Some(Before::default()),
+            Limit::Newest { .. } => Some(Before::new(&header)),
         };
         let kept = Kept {
+            header,
+            blocks: VecDeque::new(),
+            size: 0,
             before,
-            ..Kept::default()
+            next: 0,
+            note: Note::default(),
+            uncounted: BTreeMap::new(),
+            cut_at: 0,
+            end: End::None,
         };
         Arc::new(BlockStore {
             limit,
@@ -117,6 +127,20 @@ impl BlockStore {
     /// Whether its blocks are there for snapshots, and not to be taken out.
     pub(crate) fn is_recorder(&self) -> bool {
         matches!(self.limit, Limit::Newest { .. })
+    }
+
+    /// Says that the log which is kept has that header. To be said before blocks come.
+    pub(crate) fn set_header(&self, header: &Arc<Header>) {
+        let mut kept = self.kept();
+        kept.header = Arc::clone(header);
+        if let Some(before) = &mut kept.before {
+            before.sticky.set_header(header);
+        }
+    }
+
+    /// What a log begins with that the blocks are of.
+    pub(crate) fn header(&self) -> Arc<Header> {
+        Arc::clone(&self.kept().header)
     }
 
     /// The blocks come from that log from now on.
@@ -282,7 +306,7 @@ impl BlockStore {
     ) -> Vec<Arc<Block>> {
         let kept = self.kept();
         if let Some(before) = &kept.before {
-            before.encode(marked, beginning);
+            before.encode(&kept.header, marked, beginning);
         }
         beginning.extend(kept.note.clone().encode());
         kept.blocks.iter().map(Arc::clone).collect()
@@ -290,8 +314,10 @@ impl BlockStore {
 
     /// What has happened before the first block that comes, as blocks.
     pub(crate) fn remember(&self, blocks: &[u8]) {
-        if let Some(before) = &mut self.kept().before {
-            for_each_block(blocks, |marker, body| before.add(marker.cap, body));
+        let mut kept = self.kept();
+        let header = Arc::clone(&kept.header);
+        if let Some(before) = &mut kept.before {
+            for_each_block(blocks, |marker, body| before.add(&header, marker.cap, body));
         }
     }
 
@@ -353,10 +379,13 @@ impl Kept {
     fn overwrite_oldest(&mut self) -> Option<Arc<Block>> {
         let block = self.blocks.pop_front()?;
         self.size -= block.size();
-        self.note.add(block.bytes(), &mut self.uncounted);
+        let header = &*self.header;
+        self.note.add(header, block.bytes(), &mut self.uncounted);
         if let Some(before) = &mut self.before {
             let oldest = self.next - self.blocks.len() as u64;
-            for_each_block(block.bytes(), |marker, body| before.add(marker.cap, body));
+            for_each_block(block.bytes(), |marker, body| {
+                before.add(header, marker.cap, body);
+            });
             before.end_passes(oldest);
         }
         Some(block)
@@ -410,21 +439,19 @@ struct Before {
     last: BTreeMap<Option<CapNo>, u64>,
 }
 
-impl Default for Before {
-    fn default() -> Self {
+impl Before {
+    fn new(header: &Arc<Header>) -> Self {
         Before {
-            sticky: Sticky::new(DEFAULT_STICKY_LIMIT),
+            sticky: Sticky::new(DEFAULT_STICKY_LIMIT, Arc::clone(header)),
             passes: VecDeque::new(),
             last: BTreeMap::new(),
         }
     }
-}
 
-impl Before {
-    fn add(&mut self, cap: Option<CapNo>, body: &[u8]) {
+    fn add(&mut self, header: &Header, cap: Option<CapNo>, body: &[u8]) {
         // What the program has marked is known elsewhere.
         self.sticky.observe(cap, body, &mut Marks::default());
-        let events = format::events(body, Header::standard()).map_while(Result::ok);
+        let events = format::events(body, header).map_while(Result::ok);
         if let Some(event) = events.last() {
             let last = self.last.entry(cap).or_default();
             *last = event.time.max(*last);
@@ -441,13 +468,14 @@ impl Before {
 
     fn encode<'a>(
         &self,
+        header: &Header,
         marked: impl Iterator<Item = (Option<CapNo>, &'a [u8])>,
         out: &mut Vec<u8>,
     ) {
         let now = self.last.values().copied().max().unwrap_or(0);
         self.sticky.blocks(now, out);
         for (cap, event) in marked {
-            let raw = format::events(event, Header::standard()).next();
+            let raw = format::events(event, header).next();
             let Some(Ok(raw)) = raw else { continue };
             // A later one is still there in its place.
             if self.last.get(&cap).is_some_and(|last| raw.time <= *last) {
@@ -488,9 +516,14 @@ struct Missing {
 impl Note {
     /// Notes the events of some blocks, which are to be forgotten. What these say themselves of losses goes
     /// on being said.
-    fn add(&mut self, blocks: &[u8], overwritten: &mut BTreeMap<Option<CapNo>, u64>) {
+    fn add(
+        &mut self,
+        header: &Header,
+        blocks: &[u8],
+        overwritten: &mut BTreeMap<Option<CapNo>, u64>,
+    ) {
         for_each_block(blocks, |marker, body| {
-            for event in format::events(body, Header::standard()).map_while(Result::ok) {
+            for event in format::events(body, header).map_while(Result::ok) {
                 let lost = match event.id {
                     EVENTS_LOST => event.decode().ok(),
                     _ => None,

@@ -10,7 +10,7 @@ use crate::chunk_record::{ChunkEnd, ChunkHead};
 use crate::clock::Clock;
 use crate::counter::Counters;
 use crate::error::EmitError;
-use crate::format::{self, BlockMarker, CapNo, Event};
+use crate::format::{self, BlockMarker, CapNo, Encode, Event, Header, Origin, UserEvent};
 use crate::marks::{Marks, StickyId};
 use crate::signals::Signals;
 use crate::sticky::is_tracked;
@@ -94,6 +94,8 @@ pub(crate) struct BufferWriter {
     last: u64,
     counters: Arc<CachePadded<Counters>>,
     signals: Arc<Signals>,
+    /// The log's, for the types that it declares.
+    header: Arc<Header>,
 }
 
 impl BufferWriter {
@@ -102,6 +104,7 @@ impl BufferWriter {
         clock: Clock,
         counters: Arc<CachePadded<Counters>>,
         signals: Arc<Signals>,
+        header: Arc<Header>,
     ) -> Self {
         BufferWriter {
             producer,
@@ -113,12 +116,17 @@ impl BufferWriter {
             last: 0,
             counters,
             signals,
+            header,
         }
     }
 
     /// Stamps, encodes and commits one event, unless the log has been stopped.
     #[inline]
-    pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub(crate) fn emit(&mut self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
+        let event = match event.origin() {
+            Origin::Known(event) => event,
+            Origin::User(event) => return self.emit_user(event),
+        };
         // The kinds that programs emit most of all are told apart here, once; what follows is compiled for
         // each of them.
         match *event {
@@ -144,8 +152,24 @@ impl BufferWriter {
         self.emit_one(event)
     }
 
+    /// As [`emit`](Self::emit), where the log declares the event's type.
+    #[inline(never)]
+    fn emit_user(&mut self, event: &UserEvent<'_>) -> Result<(), EmitError> {
+        self.check_type(event)?;
+        self.emit_one(event)
+    }
+
+    /// Counts the event as lost where the log does not declare its type.
+    fn check_type(&self, event: &UserEvent<'_>) -> Result<(), EmitError> {
+        if self.header.user_type(event.id()) == Some(event.event_type()) {
+            return Ok(());
+        }
+        self.counters.miss_declaration();
+        Err(EmitError::Undeclared { id: event.id() })
+    }
+
     #[inline(always)]
-    fn emit_one(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+    fn emit_one(&mut self, event: &impl Encode) -> Result<(), EmitError> {
         let len = event.encoded_len();
         if len > self.budget || self.signals.is_stopped() {
             self.prepare(len)?;
@@ -157,7 +181,10 @@ impl BufferWriter {
 
     /// Sees to it that there is room for the event, and so that [`emit_sticky`](Self::emit_sticky) of it
     /// waits for nothing.
-    pub(crate) fn make_room(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub(crate) fn make_room(&mut self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
+        if let Origin::User(event) = event.origin() {
+            self.check_type(event)?;
+        }
         let len = event.encoded_len();
         if len > self.budget || self.signals.is_stopped() {
             self.prepare(len)?;
@@ -170,7 +197,7 @@ impl BufferWriter {
     pub(crate) fn emit_sticky(
         &mut self,
         cap: CapNo,
-        event: &Event<'_>,
+        event: &(impl Encode + ?Sized),
         marks: &mut Marks,
     ) -> StickyId {
         let time = self.put(event, event.encoded_len(), true);
@@ -183,7 +210,7 @@ impl BufferWriter {
     /// Writes an event of `len` bytes, for which the budget must have room; tells the collector of it where
     /// it is `tracked`, and the caller its time.
     #[inline(always)]
-    fn put(&mut self, event: &Event<'_>, len: usize, tracked: bool) -> u64 {
+    fn put(&mut self, event: &(impl Encode + ?Sized), len: usize, tracked: bool) -> u64 {
         // Time never runs backwards within a buffer, even where the counters of two cores differ.
         let time = self.clock.now().max(self.last);
         let mut grant = self

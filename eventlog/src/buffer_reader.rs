@@ -3,7 +3,7 @@
 
 use crate::chunk_record::{ChunkEnd, ChunkHead, Label};
 use crate::counter::{Counters, Tally};
-use crate::format::{self, CapNo, Decoded, Event, LossCause};
+use crate::format::{self, CapNo, Decoded, Event, Header, LossCause};
 use crate::shared_buffer::{self, Stripes};
 use crate::signals::Signals;
 use crate::sizes::BufferControl;
@@ -21,6 +21,8 @@ pub(crate) struct BufferReader {
     events: Events,
     control: Arc<BufferControl>,
     signals: Arc<Signals>,
+    /// The log's, by which its events can be told apart.
+    header: Arc<Header>,
     /// Losses that have been found and not been told in the log.
     untold: Losses,
     /// Losses that have been told in the log.
@@ -61,10 +63,10 @@ impl Losses {
         self.overwritten += more.overwritten;
     }
 
-    /// What a run of whole events of ours tells of.
-    pub(crate) fn told_in(body: &[u8]) -> Losses {
+    /// What a run of whole events of a log of ours with this header tells of.
+    pub(crate) fn told_in(body: &[u8], header: &Header) -> Losses {
         let mut losses = Losses::default();
-        let events = format::events(body, format::Header::standard());
+        let events = format::events(body, header);
         for event in events.map_while(Result::ok) {
             if event.id != EVENTS_LOST {
                 continue;
@@ -79,7 +81,8 @@ impl Losses {
                 match cause {
                     LossCause::Overwritten => losses.overwritten += tally,
                     LossCause::Full => losses.full += tally,
-                    _ => unreachable!("buffers tell of no other loss"),
+                    // A buffer tells of no other: the program has said this by itself.
+                    _ => {}
                 }
             }
         }
@@ -178,7 +181,7 @@ impl SharedEvents {
 
     /// Copies everything that is ready now, in the order of its time stamps. Tells how many bytes of it
     /// were events.
-    fn gather(&mut self, losses: &mut Losses) -> u64 {
+    fn gather(&mut self, losses: &mut Losses, header: &Header) -> u64 {
         self.copied.drain(..std::mem::take(&mut self.done));
         let begin = self.copied.len();
         let mut left = self.consumer.len();
@@ -190,7 +193,7 @@ impl SharedEvents {
             left = left.saturating_sub(len);
             bytes += events;
         }
-        sort_by_time(&mut self.copied, begin);
+        sort_by_time(&mut self.copied, begin, header);
         bytes
     }
 
@@ -493,6 +496,7 @@ impl BufferReader {
         counters: Arc<CachePadded<Counters>>,
         control: Arc<BufferControl>,
         signals: Arc<Signals>,
+        header: Arc<Header>,
     ) -> Self {
         let events = Events::Own(OwnEvents {
             consumer,
@@ -503,7 +507,7 @@ impl BufferReader {
             refused: Tally::default(),
             tracked: 0,
         });
-        Self::new(Some(capability), events, control, signals)
+        Self::new(Some(capability), events, control, signals, header)
     }
 
     /// The end of the shared buffer.
@@ -512,6 +516,7 @@ impl BufferReader {
         stripes: Arc<Stripes>,
         control: Arc<BufferControl>,
         signals: Arc<Signals>,
+        header: Arc<Header>,
     ) -> Self {
         let events = Events::Shared(SharedEvents {
             consumer,
@@ -522,7 +527,7 @@ impl BufferReader {
             position: 0,
             seen: Vec::new(),
         });
-        Self::new(None, events, control, signals)
+        Self::new(None, events, control, signals, header)
     }
 
     fn new(
@@ -530,12 +535,14 @@ impl BufferReader {
         events: Events,
         control: Arc<BufferControl>,
         signals: Arc<Signals>,
+        header: Arc<Header>,
     ) -> Self {
         BufferReader {
             capability,
             events,
             control,
             signals,
+            header,
             untold: Losses::default(),
             told: Losses::default(),
             made: Vec::new(),
@@ -582,7 +589,7 @@ impl BufferReader {
     pub(crate) fn gather(&mut self) {
         if let Events::Shared(shared) = &mut self.events {
             let mut losses = Losses::default();
-            self.out += shared.gather(&mut losses);
+            self.out += shared.gather(&mut losses, &self.header);
             self.told.add(losses);
             self.signals.room.notify();
         }
@@ -770,8 +777,9 @@ impl BufferReader {
     fn discard_late(&mut self) {
         let (told, out) = (self.told, self.out);
         let mut events = 0;
+        let header = Arc::clone(&self.header);
         while let Some(body) = self.read() {
-            events += count_events(&body);
+            events += count_events(&body, &header);
             let len = body.len();
             body.take_out(len);
         }
@@ -822,6 +830,7 @@ impl BufferReader {
                         overwritten: self.told.overwritten.events,
                         stopped: self.stopped() + late + self.late_losses.full.events,
                         sink: 0,
+                        undeclared: self.undeclared(),
                     },
                     ..self.statistics()
                 };
@@ -851,6 +860,7 @@ impl BufferReader {
                 overwritten: self.told.overwritten.events + self.untold.overwritten.events,
                 stopped: self.stopped(),
                 sink: 0,
+                undeclared: self.undeclared(),
             },
         }
     }
@@ -861,6 +871,13 @@ impl BufferReader {
             size: 0,
             memory: 0,
             ..self.statistics()
+        }
+    }
+
+    fn undeclared(&self) -> u64 {
+        match &self.events {
+            Events::Own(own) => own.counters.undeclared(),
+            Events::Shared(shared) => shared.stripes.counters().map(Counters::undeclared).sum(),
         }
     }
 
@@ -880,9 +897,10 @@ const EVENTS_LOST: u16 = Event::EventsLost {
 }
 .id();
 
-/// Events in a run of whole events of ours, those that tell of losses left out.
-pub(crate) fn count_events(body: &[u8]) -> u64 {
-    format::events(body, format::Header::standard())
+/// Events in a run of whole events of a log of ours that has that header, those that tell of losses
+/// left out.
+pub(crate) fn count_events(body: &[u8], header: &Header) -> u64 {
+    format::events(body, header)
         .map_while(Result::ok)
         .filter(|event| event.id != EVENTS_LOST)
         .count() as u64
@@ -890,9 +908,9 @@ pub(crate) fn count_events(body: &[u8]) -> u64 {
 
 /// Brings the events from `begin` on into the order of their time stamps; those of the same time stay as
 /// they are.
-fn sort_by_time(events: &mut Vec<u8>, begin: usize) {
+fn sort_by_time(events: &mut Vec<u8>, begin: usize, header: &Header) {
     let body = &events[begin..];
-    let places: Vec<(u64, usize)> = format::events(body, format::Header::standard())
+    let places: Vec<(u64, usize)> = format::events(body, header)
         .map_while(Result::ok)
         .map(|event| (event.time, event.offset as usize))
         .collect();

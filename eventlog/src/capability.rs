@@ -2,7 +2,7 @@
 
 use crate::buffer::BufferWriter;
 use crate::error::EmitError;
-use crate::format::{CapNo, CapsetId, Event};
+use crate::format::{CapNo, CapsetId, Encode, Event};
 use crate::marks::{Marks, StickyId};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,8 +68,9 @@ impl Capability {
         self.number
     }
 
-    /// Emits `event`, stamped with the time now. An event that cannot be taken in is counted as
-    /// [lost](crate::Lost).
+    /// Emits `event`, stamped with the time now: an [`Event`], or one of a type of the program's own
+    /// that the log [declares](crate::Builder::declare). An event that cannot be taken in is counted
+    /// as [lost](crate::Lost).
     ///
     /// ```
     /// use ghc_eventlog::format::Event;
@@ -81,7 +82,7 @@ impl Capability {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn emit(&mut self, event: &Event<'_>) {
+    pub fn emit(&mut self, event: &(impl Encode + ?Sized)) {
         // Counted by the buffer, by cause.
         let _ = self.try_emit(event);
     }
@@ -100,7 +101,7 @@ impl Capability {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn try_emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub fn try_emit(&mut self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         self.writer.emit(event)
     }
 
@@ -148,7 +149,7 @@ impl Capability {
     /// ```
     ///
     /// [`EventLog::emit_sticky`]: crate::EventLog::emit_sticky
-    pub fn emit_sticky(&mut self, event: &Event<'_>) -> Result<StickyId, EmitError> {
+    pub fn emit_sticky(&mut self, event: &(impl Encode + ?Sized)) -> Result<StickyId, EmitError> {
         // Before the marks are taken, which the collector waits for.
         self.writer.make_room(event)?;
         // Whole whatever a thread that panicked has done with them.

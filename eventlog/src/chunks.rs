@@ -4,7 +4,6 @@ use crate::block::Block;
 use crate::block_store::{BlockStore, Limit, Next, WhenFull};
 use crate::delivery::Delivery;
 use crate::error::StartError;
-use crate::format::Header;
 use crate::log::{Builder, EventLog};
 use crate::sink::Sink;
 use std::ops::Deref;
@@ -93,14 +92,15 @@ impl Chunks {
         chunk(self.0.pop_until(Instant::now().checked_add(timeout)))
     }
 
-    /// What a reader needs before any chunk: the header of a log, always the same bytes.
+    /// What a reader needs before any chunk: the header of the log, always the same bytes. Where no log
+    /// goes there yet, that of one which [declares](Builder::declare) no types.
     ///
     /// ```
     /// let (_sink, chunks) = ghc_eventlog::Sink::chunks(1 << 20, Default::default());
     /// assert!(chunks.header().starts_with(b"hdrb"));
     /// ```
     pub fn header(&self) -> Vec<u8> {
-        Header::standard().encode()
+        self.0.header().encode()
     }
 
     /// Chunks that can be popped now.

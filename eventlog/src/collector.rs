@@ -164,7 +164,10 @@ impl Collector {
         let _ = self.outputs.retry();
         self.cut(registry);
         let begun = match start {
-            Start::Header => delivery.begin(&self.outputs.beginning()),
+            Start::Header => {
+                let beginning = self.outputs.beginning();
+                delivery.begin(self.outputs.header(), &beginning)
+            }
             Start::Continue => delivery.retry(),
         };
         if let Err(source) = begun {

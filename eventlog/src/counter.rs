@@ -72,6 +72,7 @@ pub(crate) struct Counters {
     refused_events: Counter,
     refused_bytes: Counter,
     stopped: Counter,
+    undeclared: Counter,
     tracked: Counter,
 }
 
@@ -125,5 +126,15 @@ impl Counters {
     /// Events that came after the log's end.
     pub(crate) fn stopped(&self) -> u64 {
         self.stopped.get()
+    }
+
+    /// Counts an event whose type the log does not declare.
+    pub(crate) fn miss_declaration(&self) {
+        self.undeclared.add(1);
+    }
+
+    /// Events whose type the log does not declare.
+    pub(crate) fn undeclared(&self) -> u64 {
+        self.undeclared.get()
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Delivery {
     pending: VecDeque<Pending>,
     /// Something of a log has been written, by this process.
     begun: Option<u32>,
+    /// That of the log, by which its events can be counted; there is one where blocks are pending.
+    header: Option<Arc<Header>>,
     counts: Counts,
 }
 
@@ -91,6 +93,7 @@ impl Delivery {
             target,
             pending: VecDeque::new(),
             begun: None,
+            header: None,
             counts: Counts::default(),
         }
     }
@@ -102,6 +105,14 @@ impl Delivery {
 
     pub(crate) fn take_counts(&mut self) -> Counts {
         mem::take(&mut self.counts)
+    }
+
+    /// Says that the log which is written has that header.
+    pub(crate) fn set_header(&mut self, header: &Arc<Header>) {
+        if let Target::Memory(Filler(store)) = &self.target {
+            store.set_header(header);
+        }
+        self.header = Some(Arc::clone(header));
     }
 
     /// Whether something of a log has been written.
@@ -128,13 +139,14 @@ impl Delivery {
         }
     }
 
-    /// Writes a log's beginning. Where that fails and [something](Self::has_begun) has been taken,
+    /// Writes the beginning of a log that has that header, with it. Where that fails and [something](Self::has_begun) has been taken,
     /// the writer can be used no more.
-    pub(crate) fn begin(&mut self, beginning: &[u8]) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, header: &Arc<Header>, beginning: &[u8]) -> io::Result<()> {
+        self.set_header(header);
         if let Target::Memory(Filler(store)) = &self.target {
             self.begun = Some(std::process::id());
             // The header has another way to whoever takes chunks, and a snapshot gets a beginning of its own.
-            let blocks = &beginning[Header::standard().encode().len()..];
+            let blocks = &beginning[header.encoded_len()..];
             if store.is_recorder() {
                 store.remember(blocks);
             } else if let Some(marker) = blocks.first_chunk() {
@@ -239,16 +251,18 @@ impl Delivery {
     /// Events that the writer has not wholly taken of the blocks that are pending, and whose they
     /// are.
     pub(crate) fn undelivered(&self) -> impl Iterator<Item = Undelivered> {
+        let header = self.header.as_deref().unwrap_or(Header::standard());
         self.pending.iter().map(
-            |Pending {
-                 owner,
-                 bytes,
-                 taken,
-             }| {
+            move |Pending {
+                      owner,
+                      bytes,
+                      taken,
+                  }| {
                 let body = bytes.get(BlockMarker::LEN..).unwrap_or_default();
                 // Taken bytes may end within an event, of which a reader makes nothing.
                 let taken = taken.saturating_sub(BlockMarker::LEN).min(body.len());
-                (*owner, count_events(body) - count_events(&body[..taken]))
+                let taken = count_events(&body[..taken], header);
+                (*owner, count_events(body, header) - taken)
             },
         )
     }

@@ -1,5 +1,6 @@
 //! What a log can refuse, and why. The format's own errors are in [`crate::format`].
 
+use crate::format::HeaderError;
 use crate::statistics::Statistics;
 use std::net::SocketAddr;
 use std::{error, fmt, io};
@@ -26,6 +27,12 @@ pub enum EmitError {
     Full,
     /// The log has been stopped, or a forked child has asked for what only its parent can have.
     Stopped,
+    /// The event is of a [type](crate::format::UserEventType) of the program's own that the log does
+    /// not [declare](crate::Builder::declare), or declares with another name or other fields.
+    Undeclared {
+        /// The type's [id](crate::format::UserEventType::id).
+        id: u16,
+    },
 }
 
 impl fmt::Display for EmitError {
@@ -33,6 +40,10 @@ impl fmt::Display for EmitError {
         match self {
             EmitError::Full => f.write_str("the event buffer is full"),
             EmitError::Stopped => f.write_str("the event log has been stopped"),
+            EmitError::Undeclared { id } => write!(
+                f,
+                "the event log does not declare this event type, whose id is {id}"
+            ),
         }
     }
 }
@@ -70,6 +81,22 @@ pub enum StartError {
     Buffer(chunkring::BuildError),
     /// A log writes to the sink already, or has done so, or it has been closed.
     SinkUsed,
+    /// Two event types have been [declared](crate::Builder::declare) with one number.
+    TypeIdTwice {
+        /// Their [id](crate::format::UserEventType::id).
+        id: u16,
+        /// The name of each.
+        names: [String; 2],
+    },
+    /// Two event types have been [declared](crate::Builder::declare) with one name.
+    TypeNameTwice {
+        /// Their name.
+        name: String,
+        /// The [id](crate::format::UserEventType::id) of each.
+        ids: [u16; 2],
+    },
+    /// No header takes the event types that have been [declared](crate::Builder::declare).
+    Types(HeaderError),
     /// The file could not be made, the sink did not take the header, or the collector's thread could
     /// not be started.
     Io(io::Error),
@@ -82,6 +109,18 @@ impl fmt::Display for StartError {
             StartError::BufferTooLarge { bytes, maximum } => too_large(f, *bytes, *maximum),
             StartError::Buffer(_) => f.write_str("the shared event buffer could not be made"),
             StartError::SinkUsed => f.write_str("that sink has been used for a log before"),
+            StartError::TypeIdTwice {
+                id,
+                names: [first, second],
+            } => write!(f, "event types {first:?} and {second:?} both have id {id}"),
+            StartError::TypeNameTwice {
+                name,
+                ids: [first, second],
+            } => write!(
+                f,
+                "the event types of ids {first} and {second} are both named {name:?}"
+            ),
+            StartError::Types(_) => f.write_str("no log can declare these event types"),
             StartError::Io(_) => f.write_str("the event log could not be started"),
         }
     }
@@ -91,10 +130,13 @@ impl error::Error for StartError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             StartError::Buffer(source) => Some(source),
+            StartError::Types(source) => Some(source),
             StartError::Io(source) => Some(source),
             StartError::BufferTooSmall { .. }
             | StartError::BufferTooLarge { .. }
-            | StartError::SinkUsed => None,
+            | StartError::SinkUsed
+            | StartError::TypeIdTwice { .. }
+            | StartError::TypeNameTwice { .. } => None,
         }
     }
 }

@@ -48,6 +48,9 @@
 //! [socket](EventLog::listen). Whatever begins late is told first what it has to know: the
 //! [sticky events](EventLog::emit_sticky).
 //!
+//! Besides GHC's events a log takes those of the program's own [types](format::UserEventType), once they
+//! are [declared](Builder::declare).
+//!
 //! **What emitting costs.** Reading the time stamp counter, encoding the event into the buffer, and
 //! three stores that publish and count it. No lock, no allocation, no I/O, and never a wait unless the
 //! [`Policy`] says so; now and then a wake-up of the collector, which is a system call where the

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::collector::Collector;
 use crate::collector_lock::{CollectorLock, Held};
 use crate::error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
-use crate::format::{CapsetType, Event, Header, Strings, ZStr};
+use crate::format::{CapsetType, Encode, Event, Header, Strings, UserEventType, ZStr};
 use crate::marks::{Marks, StickyId};
 use crate::outputs::Outputs;
 use crate::policy::Policy;
@@ -53,6 +53,7 @@ pub struct Builder {
     arguments: Option<Vec<String>>,
     sticky_limit: usize,
     policy: Policy,
+    types: Vec<UserEventType>,
 }
 
 impl Builder {
@@ -132,6 +133,34 @@ impl Builder {
         self
     }
 
+    /// Declares an event type of the program's own. The header of the log says so, wherever and however
+    /// often it begins, and events of the type can be [emitted](Capability::emit) like any other.
+    /// Declaring the same type twice is declaring it once; two types of one number or one name are
+    /// refused when the log is started.
+    ///
+    /// ```
+    /// use ghc_eventlog::EventLog;
+    /// use ghc_eventlog::format::{FieldType, UserEventType, Value};
+    ///
+    /// let request = UserEventType::builder(0, "request")
+    ///     .field("bytes", FieldType::U64)
+    ///     .field("path", FieldType::Str)
+    ///     .build()?;
+    /// let log = EventLog::builder().declare(&request).start(Vec::new())?;
+    /// let mut capability = log.capability()?;
+    /// let values = [Value::U64(512), Value::Str("/index")];
+    /// capability.try_emit(&request.event(&values)?)?;
+    ///
+    /// let undeclared = UserEventType::builder(1, "response").build()?;
+    /// assert!(log.try_emit(&undeclared.event(&[])?).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn declare(mut self, ty: &UserEventType) -> Self {
+        self.types.push(ty.clone());
+        self
+    }
+
     /// Starts a log that is written to a new file at `path`, replacing one that is there.
     ///
     /// # Errors
@@ -193,6 +222,7 @@ impl Builder {
         open: impl FnOnce() -> Result<Sink, StartError>,
     ) -> Result<EventLog, StartError> {
         self.check()?;
+        let header = Arc::new(self.header()?);
         let clock = Clock::new();
         let signals = Arc::new(Signals::default());
         let sizes = Sizes::new(
@@ -200,6 +230,7 @@ impl Builder {
             self.policy,
             clock.clone(),
             Arc::clone(&signals),
+            Arc::clone(&header),
         );
         let (shared, reader) = sizes.shared_buffer().map_err(StartError::Buffer)?;
         let sink = open()?;
@@ -208,13 +239,13 @@ impl Builder {
             sink.put_back(delivery);
             return Err(StartError::SinkUsed);
         }
-        if let Err(error) = delivery.begin(&Header::standard().encode()) {
+        if let Err(error) = delivery.begin(&header, &header.encode()) {
             sink.put_back_closed();
             return Err(StartError::Io(error));
         }
         let shared = Arc::new(shared);
         let marks = Arc::<Mutex<Marks>>::default();
-        let sticky = Sticky::new(self.sticky_limit);
+        let sticky = Sticky::new(self.sticky_limit, Arc::clone(&header));
         let outputs = Outputs::new(
             clock.clone(),
             Arc::clone(&signals),
@@ -222,6 +253,7 @@ impl Builder {
             delivery,
             sticky,
             Arc::clone(&marks),
+            header,
         );
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
@@ -248,6 +280,29 @@ impl Builder {
             core,
             thread: Mutex::new(Some(thread)),
         })))
+    }
+
+    /// What the log declares.
+    fn header(&self) -> Result<Header, StartError> {
+        for (index, ty) in self.types.iter().enumerate() {
+            for earlier in &self.types[..index] {
+                if earlier == ty {
+                    continue;
+                }
+                if earlier.id() == ty.id() {
+                    let names = [earlier, ty].map(|ty| ty.name().to_owned());
+                    return Err(StartError::TypeIdTwice { id: ty.id(), names });
+                }
+                if earlier.name() == ty.name() {
+                    return Err(StartError::TypeNameTwice {
+                        name: ty.name().to_owned(),
+                        ids: [earlier.id(), ty.id()],
+                    });
+                }
+            }
+        }
+        let header = Header::standard().declaring(&self.types);
+        header.map_err(StartError::Types)
     }
 
     /// Whether the buffers' size is within its bounds.
@@ -311,6 +366,7 @@ impl EventLog {
             arguments: None,
             sticky_limit: DEFAULT_STICKY_LIMIT,
             policy: Policy::default(),
+            types: Vec::new(),
         }
     }
 
@@ -336,8 +392,9 @@ impl EventLog {
         self.0.core.capability()
     }
 
-    /// Emits `event` to the shared buffer, stamped with the time now. An event that cannot be taken
-    /// in is counted as [lost](crate::Lost).
+    /// Emits `event` to the shared buffer, stamped with the time now: an [`Event`], or one of a type of
+    /// the program's own that the log [declares](Builder::declare). An event that cannot be taken in is
+    /// counted as [lost](crate::Lost).
     ///
     /// Waits for no other thread, but for room where the [`Policy`] says so. (On processors without
     /// atomic words of 64 bits, threads that do this wait for each other.) Allocates only where more
@@ -352,7 +409,7 @@ impl EventLog {
     /// log.emit(&Event::UserMarker { name: "configuration read" });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn emit(&self, event: &Event<'_>) {
+    pub fn emit(&self, event: &(impl Encode + ?Sized)) {
         // Counted by the buffer, by cause.
         let _ = self.try_emit(event);
     }
@@ -369,7 +426,7 @@ impl EventLog {
     /// log.try_emit(&Event::UserMessage { text: "hello" })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub fn try_emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         self.0.core.shared.emit(event)
     }
 
@@ -425,7 +482,7 @@ impl EventLog {
     /// log.remove_sticky(id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn emit_sticky(&self, event: &Event<'_>) -> Result<StickyId, EmitError> {
+    pub fn emit_sticky(&self, event: &(impl Encode + ?Sized)) -> Result<StickyId, EmitError> {
         let core = self.core();
         if core.is_forked() {
             return Err(EmitError::Stopped);

@@ -1,7 +1,7 @@
 //! Which events the program has marked as sticky, from when they are emitted until the collector has
 //! come to them.
 
-use crate::format::{CapNo, Event, RawEvent};
+use crate::format::{CapNo, Encode, RawEvent};
 use std::mem;
 
 /// An event that is replayed until it is removed; see
@@ -47,7 +47,12 @@ pub(crate) struct Marks {
 impl Marks {
     /// Marks an event that has been emitted while the marks were held: the collector, which takes
     /// them when it has read a block, finds the mark of what is in it.
-    pub(crate) fn add(&mut self, cap: Option<CapNo>, time: u64, event: &Event<'_>) -> StickyId {
+    pub(crate) fn add(
+        &mut self,
+        cap: Option<CapNo>,
+        time: u64,
+        event: &(impl Encode + ?Sized),
+    ) -> StickyId {
         let id = self.number();
         let mut bytes = Vec::new();
         event.encode_to_vec(time, &mut bytes);

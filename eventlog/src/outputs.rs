@@ -46,6 +46,8 @@ pub(crate) enum Extent {
 #[derive(Debug)]
 pub(crate) struct Outputs {
     clock: Clock,
+    /// What a log begins with, and by which its events can be told apart.
+    header: Arc<Header>,
     sticky: Sticky,
     marks: Arc<Mutex<Marks>>,
     primary: Primary,
@@ -73,12 +75,14 @@ impl Outputs {
         delivery: Delivery,
         sticky: Sticky,
         marks: Arc<Mutex<Marks>>,
+        header: Arc<Header>,
     ) -> Self {
         if let Some(store) = delivery.store() {
             store.serve(&signals);
         }
         Outputs {
             clock,
+            header,
             sticky,
             marks,
             primary: Primary::Writer { sink, delivery },
@@ -124,7 +128,7 @@ impl Outputs {
         while let Some(body) = reader.read() {
             let len = match extent {
                 Extent::Complete | Extent::Ready | Extent::All => body.len(),
-                Extent::Cut { at, .. } => len_until(&body, body.before(mark), at),
+                Extent::Cut { at, .. } => len_until(&body, &self.header, body.before(mark), at),
             };
             if len == 0 {
                 break;
@@ -185,7 +189,7 @@ impl Outputs {
             return;
         }
         // Once for all of them, and they keep it.
-        let piece = Piece::block(marker, block);
+        let piece = Piece::block(marker, block, &self.header);
         for reader in &mut self.readers {
             reader.offer(marker.cap, marker.begin, &piece);
         }
@@ -270,7 +274,7 @@ impl Outputs {
     /// handed out.
     pub(crate) fn beginning(&mut self) -> Vec<u8> {
         self.sticky.unmark(&mut lock(&self.marks));
-        let mut beginning = Header::standard().encode();
+        let mut beginning = self.header.encode();
         self.sticky.blocks(self.clock.now(), &mut beginning);
         beginning
     }
@@ -278,7 +282,7 @@ impl Outputs {
     /// What a flight recorder's log begins with, and its blocks.
     pub(crate) fn recording(&mut self, store: &BlockStore) -> (Vec<u8>, Vec<Arc<Block>>) {
         self.sticky.unmark(&mut lock(&self.marks));
-        let mut beginning = Header::standard().encode();
+        let mut beginning = self.header.encode();
         let blocks = store.look(self.sticky.marked(), &mut beginning);
         (beginning, blocks)
     }
@@ -354,6 +358,11 @@ impl Outputs {
         (readers.collect(), self.former)
     }
 
+    /// What the log declares.
+    pub(crate) fn header(&self) -> &Arc<Header> {
+        &self.header
+    }
+
     pub(crate) fn sticky(&self) -> &Sticky {
         &self.sticky
     }
@@ -366,10 +375,11 @@ impl Outputs {
     pub(crate) fn replace(
         &mut self,
         sink: &Sink,
-        delivery: Delivery,
+        mut delivery: Delivery,
         previous: Previous,
     ) -> Result<(), (io::Error, u64)> {
         self.owing.retain(|owing| !owing.is(sink));
+        delivery.set_header(&self.header);
         self.count_overwritten();
         if let Some(store) = delivery.store() {
             store.serve(&self.signals);
@@ -525,11 +535,11 @@ fn out_of_budget() -> io::Error {
 }
 
 /// Bytes of the events within the first `ready` ones, and of those after them up to the time `at`.
-fn len_until(body: &[u8], ready: usize, at: u64) -> usize {
+fn len_until(body: &[u8], header: &Header, ready: usize, at: u64) -> usize {
     if body.len() <= ready {
         return body.len();
     }
-    format::events(body, Header::standard())
+    format::events(body, header)
         .map_while(Result::ok)
         .find(|event| event.offset >= ready as u64 && event.time > at)
         .map_or(body.len(), |event| event.offset as usize)

@@ -3,7 +3,7 @@
 
 use crate::buffer_reader::{Losses, count_events};
 use crate::delivery::guarded;
-use crate::format::{BlockMarker, CapNo, END_MARKER, Event, LossCause};
+use crate::format::{BlockMarker, CapNo, END_MARKER, Event, Header, LossCause};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::ops::AddAssign;
@@ -116,23 +116,24 @@ impl AddAssign for ReaderStatistics {
 #[derive(Debug)]
 pub(crate) struct Piece {
     bytes: Vec<u8>,
-    /// One block of the program's events, and not a log's beginning, or what tells of a loss.
-    is_block: bool,
+    /// Of a block of the log, the log's, by which its events can be counted; nothing of a log's beginning, or of what
+    /// tells of a loss.
+    header: Option<Arc<Header>>,
 }
 
 impl Piece {
     /// A block that all readers are given.
-    pub(crate) fn block(marker: &BlockMarker, body: &[u8]) -> Arc<Self> {
+    pub(crate) fn block(marker: &BlockMarker, body: &[u8], header: &Arc<Header>) -> Arc<Self> {
         Arc::new(Piece {
             bytes: [&marker.encode(), body].concat(),
-            is_block: true,
+            header: Some(Arc::clone(header)),
         })
     }
 
     fn other(bytes: Vec<u8>) -> Arc<Self> {
         Arc::new(Piece {
             bytes,
-            is_block: false,
+            header: None,
         })
     }
 
@@ -140,19 +141,27 @@ impl Piece {
         self.bytes.len()
     }
 
-    /// The first `taken` bytes of the program's events, or all of them.
-    fn body(&self, taken: usize) -> &[u8] {
-        if !self.is_block {
-            return &[];
-        }
+    /// The program's events in the first `taken` bytes, and their bytes.
+    fn content_until(&self, taken: usize) -> (u64, u64) {
+        let Some(header) = &self.header else {
+            return (0, 0);
+        };
         let taken = taken.min(self.len());
-        self.bytes.get(BlockMarker::LEN..taken).unwrap_or_default()
+        let body = self.bytes.get(BlockMarker::LEN..taken).unwrap_or_default();
+        (count_events(body, header), body.len() as u64)
+    }
+
+    /// What the block itself tells to be lost.
+    fn losses_told(&self) -> Losses {
+        let body = self.bytes.get(BlockMarker::LEN..).unwrap_or_default();
+        self.header
+            .as_ref()
+            .map_or_else(Losses::default, |header| Losses::told_in(body, header))
     }
 
     /// The program's events in it, and their bytes.
     fn content(&self) -> (u64, u64) {
-        let body = self.body(self.len());
-        (count_events(body), body.len() as u64)
+        self.content_until(self.len())
     }
 }
 
@@ -271,7 +280,7 @@ impl Reader {
         });
         missed.events += events;
         missed.bytes += bytes;
-        missed.losses.add(Losses::told_in(block.body(block.len())));
+        missed.losses.add(block.losses_told());
         self.link.state().lose(events, bytes);
     }
 
@@ -423,7 +432,7 @@ fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
         let mut state = link.state();
         state.queued -= piece.len();
         if taken == piece.len() {
-            state.statistics.blocks += u64::from(piece.is_block);
+            state.statistics.blocks += u64::from(piece.header.is_some());
             if state.queue.is_empty() {
                 drop(state);
                 // Somebody may be looking on.
@@ -432,8 +441,7 @@ fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
         } else {
             // A reader makes nothing of a part of an event.
             let (events, bytes) = piece.content();
-            let got = piece.body(taken);
-            let (got_events, got_bytes) = (count_events(got), got.len() as u64);
+            let (got_events, got_bytes) = piece.content_until(taken);
             state.lose(events - got_events, bytes - got_bytes);
         }
         outcome?;

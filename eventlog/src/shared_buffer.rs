@@ -12,7 +12,7 @@ use crate::chunk_record::Label;
 use crate::clock::Clock;
 use crate::counter::Counters;
 use crate::error::EmitError;
-use crate::format::Event;
+use crate::format::{Encode, Header, Origin};
 use crate::marks::{Marks, StickyId};
 use crate::signals::Signals;
 use crate::sticky::is_tracked;
@@ -191,14 +191,22 @@ pub(crate) struct SharedBuffer {
     stripes: Arc<Stripes>,
     clock: Clock,
     signals: Arc<Signals>,
+    /// The log's, for the types that it declares.
+    header: Arc<Header>,
 }
 
 impl SharedBuffer {
-    pub(crate) fn new(producer: Producer<u8>, clock: Clock, signals: Arc<Signals>) -> Self {
+    pub(crate) fn new(
+        producer: Producer<u8>,
+        clock: Clock,
+        signals: Arc<Signals>,
+        header: Arc<Header>,
+    ) -> Self {
         SharedBuffer {
             stripes: Arc::new(Stripes::new(producer)),
             clock,
             signals,
+            header,
         }
     }
 
@@ -207,8 +215,24 @@ impl SharedBuffer {
         Arc::clone(&self.stripes)
     }
 
+    /// Counts the event as lost where the log does not declare its type.
+    #[inline]
+    fn check_type(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
+        let Origin::User(event) = event.origin() else {
+            return Ok(());
+        };
+        if self.header.user_type(event.id()) == Some(event.event_type()) {
+            return Ok(());
+        }
+        // With the stripe in hand: it is this thread's.
+        let (stripe, _writer) = self.stripes.take();
+        stripe.counters.miss_declaration();
+        Err(EmitError::Undeclared { id: event.id() })
+    }
+
     /// Waits for no other writer; for room as the policy says.
-    pub(crate) fn emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub(crate) fn emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
+        self.check_type(event)?;
         if let Some(outcome) = self.try_emit(event, self.signals.may_wait().is_some()) {
             return outcome;
         }
@@ -217,7 +241,11 @@ impl SharedBuffer {
 
     /// One try, unless the log has been stopped; `None` where there is no room and that is not to be
     /// counted, since `more` tries follow.
-    fn try_emit(&self, event: &Event<'_>, more: bool) -> Option<Result<(), EmitError>> {
+    fn try_emit(
+        &self,
+        event: &(impl Encode + ?Sized),
+        more: bool,
+    ) -> Option<Result<(), EmitError>> {
         let (stripe, mut writer) = self.stripes.take();
         if self.signals.is_stopped() {
             stripe.counters.stop();
@@ -233,7 +261,7 @@ impl SharedBuffer {
     /// Tries again and again, asleep in between, as long as the policy allows. Keeps no producer from
     /// others meanwhile.
     #[cold]
-    fn wait_to_emit(&self, event: &Event<'_>) -> Result<(), EmitError> {
+    fn wait_to_emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         let signals = &self.signals;
         let limit = signals.may_wait().unwrap_or_default();
         let outcome = signals.room.wait(Instant::now() + limit, || {
@@ -247,7 +275,7 @@ impl SharedBuffer {
     }
 
     /// As [`emit`](Self::emit), also after the log has been stopped; never waits for room.
-    pub(crate) fn emit_last(&self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub(crate) fn emit_last(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         let (stripe, mut writer) = self.stripes.take();
         let outcome = self.put(stripe, &mut writer, event, is_tracked(event.id()));
         // Counted with the stripe in hand: it is this thread's.
@@ -260,9 +288,10 @@ impl SharedBuffer {
     /// collector waits for the marks.
     pub(crate) fn emit_sticky(
         &self,
-        event: &Event<'_>,
+        event: &(impl Encode + ?Sized),
         marks: &mut Marks,
     ) -> Result<StickyId, EmitError> {
+        self.check_type(event)?;
         let (stripe, mut writer) = self.stripes.take();
         if self.signals.is_stopped() {
             stripe.counters.stop();
@@ -283,7 +312,7 @@ impl SharedBuffer {
         &self,
         stripe: &Stripe,
         writer: &mut Writer,
-        event: &Event<'_>,
+        event: &(impl Encode + ?Sized),
         tracked: bool,
     ) -> Result<u64, ReserveError> {
         let len = event.encoded_len();
@@ -314,7 +343,12 @@ impl SharedBuffer {
 
     /// Counts an event that was not taken in.
     #[cold]
-    fn count(&self, stripe: &Stripe, event: &Event<'_>, refused: ReserveError) -> EmitError {
+    fn count(
+        &self,
+        stripe: &Stripe,
+        event: &(impl Encode + ?Sized),
+        refused: ReserveError,
+    ) -> EmitError {
         match refused {
             ReserveError::Full => {
                 stripe.counters.refuse(event.encoded_len());

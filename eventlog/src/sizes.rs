@@ -7,7 +7,7 @@ use crate::buffer_reader::BufferReader;
 use crate::clock::Clock;
 use crate::counter::Counters;
 use crate::error::ResizeError;
-use crate::format::CapNo;
+use crate::format::{CapNo, Header};
 use crate::policy::Policy;
 use crate::shared_buffer::{self, SharedBuffer};
 use crate::signals::Signals;
@@ -134,6 +134,7 @@ pub(crate) struct Sizes {
     state: Mutex<State>,
     clock: Clock,
     signals: Arc<Signals>,
+    header: Arc<Header>,
 }
 
 #[derive(Debug)]
@@ -167,7 +168,13 @@ impl State {
 
 impl Sizes {
     /// The settings of a log to come; `bytes` must be within the bounds.
-    pub(crate) fn new(bytes: usize, policy: Policy, clock: Clock, signals: Arc<Signals>) -> Self {
+    pub(crate) fn new(
+        bytes: usize,
+        policy: Policy,
+        clock: Clock,
+        signals: Arc<Signals>,
+        header: Arc<Header>,
+    ) -> Self {
         signals.set_wait_limit(policy.wait_limit());
         Sizes {
             state: Mutex::new(State {
@@ -177,6 +184,7 @@ impl Sizes {
             }),
             clock,
             signals,
+            header,
         }
     }
 
@@ -216,9 +224,11 @@ impl Sizes {
             self.clock.clone(),
             Arc::clone(&counters),
             Arc::clone(&self.signals),
+            Arc::clone(&self.header),
         );
         let signals = Arc::clone(&self.signals);
-        let reader = BufferReader::own(cap, consumer, counters, control, signals);
+        let header = Arc::clone(&self.header);
+        let reader = BufferReader::own(cap, consumer, counters, control, signals, header);
         Ok((writer, reader))
     }
 
@@ -231,8 +241,14 @@ impl Sizes {
         let (producer, consumer) = shared_buffer::ring(&builder(shape, &pool))?;
         let control = state.control(Kind::Shared, shape, stock, producer.control());
         let signals = Arc::clone(&self.signals);
-        let shared = SharedBuffer::new(producer, self.clock.clone(), Arc::clone(&signals));
-        let reader = BufferReader::shared(consumer, shared.stripes(), control, signals);
+        let header = Arc::clone(&self.header);
+        let shared = SharedBuffer::new(
+            producer,
+            self.clock.clone(),
+            Arc::clone(&signals),
+            Arc::clone(&header),
+        );
+        let reader = BufferReader::shared(consumer, shared.stripes(), control, signals, header);
         Ok((shared, reader))
     }
 

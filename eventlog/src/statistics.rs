@@ -127,6 +127,9 @@ pub struct Lost {
     /// Taken in, and not delivered since the sink would not take them. Counted once the sink has been
     /// closed or the log stopped; before, they are kept and offered again.
     pub sink: u64,
+    /// They are of a [type](crate::format::UserEventType) that the log does not
+    /// [declare](crate::Builder::declare). No event of the log tells of them.
+    pub undeclared: u64,
 }
 
 impl Lost {
@@ -136,7 +139,7 @@ impl Lost {
     /// assert_eq!(ghc_eventlog::Lost::default().total(), 0);
     /// ```
     pub fn total(&self) -> u64 {
-        self.full + self.overwritten + self.stopped + self.sink
+        self.full + self.overwritten + self.stopped + self.sink + self.undeclared
     }
 }
 
@@ -149,6 +152,7 @@ impl std::ops::Add for Lost {
             overwritten: self.overwritten + other.overwritten,
             stopped: self.stopped + other.stopped,
             sink: self.sink + other.sink,
+            undeclared: self.undeclared + other.undeclared,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::format::{self, BlockMarker, CapNo, Decoded, Event, Header, RawEvent, 
 use crate::format::{CapsetId, ThreadId};
 use crate::marks::{Mark, Marks};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Whether events of that type change what is replayed.
 #[inline(always)]
@@ -98,6 +99,8 @@ pub(crate) struct Sticky {
     next: u64,
     threads: HashMap<ThreadId, Thread>,
     finished: HashMap<ThreadId, Finished>,
+    /// The log's, by which its events can be told apart.
+    header: Arc<Header>,
     passes: u64,
     /// Memory in use, roughly.
     bytes: usize,
@@ -107,18 +110,24 @@ pub(crate) struct Sticky {
 
 impl Sticky {
     /// A set that takes about `limit` bytes at most.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, header: Arc<Header>) -> Self {
         Sticky {
             entries: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next: 0,
             threads: HashMap::new(),
             finished: HashMap::new(),
+            header,
             passes: 0,
             bytes: 0,
             limit,
             refused: 0,
         }
+    }
+
+    /// Says that the log whose events come has that header.
+    pub(crate) fn set_header(&mut self, header: &Arc<Header>) {
+        self.header = Arc::clone(header);
     }
 
     /// Memory in use, roughly, in bytes.
@@ -134,7 +143,8 @@ impl Sticky {
     /// Takes in what a block holds of such events, and tells how many there are.
     pub(crate) fn observe(&mut self, cap: Option<CapNo>, block: &[u8], marks: &mut Marks) -> u64 {
         let mut count = 0;
-        for raw in format::events(block, Header::standard()).map_while(Result::ok) {
+        let header = Arc::clone(&self.header);
+        for raw in format::events(block, &header).map_while(Result::ok) {
             if is_tracked(raw.id) {
                 count += 1;
                 // Ours are readable.
@@ -365,7 +375,7 @@ impl Sticky {
     pub(crate) fn blocks(&self, now: u64, out: &mut Vec<u8>) {
         let mut by_cap: BTreeMap<Option<CapNo>, Vec<(u64, Vec<u8>)>> = BTreeMap::new();
         for entry in self.entries.values() {
-            let time = format::events(&entry.bytes, Header::standard()).next();
+            let time = format::events(&entry.bytes, &self.header).next();
             let time = time.and_then(Result::ok).map_or(0, |event| event.time);
             let events = by_cap.entry(entry.cap).or_default();
             events.push((time, entry.bytes.to_vec()));

@@ -5,11 +5,37 @@ use core::mem::MaybeUninit;
 use super::event::Event;
 use super::user_event::UserEvent;
 
-mod sealed {
+pub(crate) mod sealed {
+    use crate::format::{Event, UserEvent};
+
     /// Only types of this module may promise to initialise what they are given.
-    pub trait Sealed {}
-    impl Sealed for super::Event<'_> {}
-    impl Sealed for super::UserEvent<'_> {}
+    pub trait Sealed {
+        /// Which of them it is.
+        fn origin(&self) -> Origin<'_>;
+    }
+
+    /// An event, by who has made its type.
+    #[derive(Debug)]
+    pub enum Origin<'e> {
+        /// GHC or this library: every log declares it.
+        Known(&'e Event<'e>),
+        /// A program: a log declares it or not.
+        User(&'e UserEvent<'e>),
+    }
+
+    impl Sealed for Event<'_> {
+        #[inline(always)]
+        fn origin(&self) -> Origin<'_> {
+            Origin::Known(self)
+        }
+    }
+
+    impl Sealed for UserEvent<'_> {
+        #[inline(always)]
+        fn origin(&self) -> Origin<'_> {
+            Origin::User(self)
+        }
+    }
 }
 
 /// An event that can be encoded: an [`Event`] or a [`UserEvent`].

@@ -132,6 +132,9 @@ impl Header {
             let id = ty.id();
             if header.size(id).is_none() {
                 header.declare(ty.event_type())?;
+                let declared = header.user_types.iter_mut().find(|known| *known == ty);
+                // Not what was read from the text: the program's clones are soon known to be the same.
+                declared.into_iter().for_each(|known| *known = ty.clone());
             } else if header.user_type(id) != Some(ty) {
                 return Err(HeaderError::DeclaredTwice { id });
             }

@@ -42,6 +42,7 @@ pub use block::{BLOCK_MARKER, BlockMarker, END_MARKER};
 pub use by_time::{ByTimeError, EventsByTime};
 pub use decode::{Decoder, Record};
 pub use encode::Encode;
+pub(crate) use encode::sealed::Origin;
 pub use error::{DecodeError, DecodeErrorKind, EventError, EventErrorKind, Gap, HeaderError};
 pub use event::{Event, FIXED_HEAD, MAX_PAYLOAD, VARIABLE_HEAD};
 pub use event_type::{EventSize, EventType};

@@ -111,7 +111,7 @@ pub use installed::{InstallError, enabled, install, log};
 pub use layer::TracingLayer;
 pub use span::{Blocked, Span, blocked, span};
 
-use crate::format::{Event, ThreadId};
+use crate::format::{Encode, Event, ThreadId};
 use crate::log::EventLog;
 use std::fmt::{self, Write};
 use text::Text;
@@ -181,8 +181,9 @@ pub fn marker(text: fmt::Arguments<'_>) {
     }
 }
 
-/// Emits `event` from the calling thread, which signs on where it has not done so. Nothing where no
-/// log is installed. An event that cannot be taken in is counted as [lost](crate::Lost).
+/// Emits `event` from the calling thread, which signs on where it has not done so: an [`Event`], or one
+/// of a type that the installed log [declares](crate::Builder::declare). Nothing where no log is
+/// installed. An event that cannot be taken in is counted as [lost](crate::Lost).
 ///
 /// ```
 /// use ghc_eventlog::format::Event;
@@ -195,7 +196,7 @@ pub fn marker(text: fmt::Arguments<'_>) {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
-pub fn emit(event: &Event<'_>) {
+pub fn emit(event: &(impl Encode + ?Sized)) {
     if enabled() {
         thread::emit(event);
     }

@@ -7,7 +7,7 @@
 
 use super::{dropped, installed};
 use crate::capability::Capability;
-use crate::format::{Event, StopStatus, ThreadId};
+use crate::format::{Encode, Event, StopStatus, ThreadId};
 use crate::log::EventLog;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,7 +59,7 @@ pub(super) struct Writer {
 
 impl Writer {
     #[inline]
-    pub(super) fn emit(&mut self, event: &Event<'_>) {
+    pub(super) fn emit(&mut self, event: &(impl Encode + ?Sized)) {
         match &mut self.capability {
             Some(capability) => capability.emit(event),
             None => self.emit_shared(event),
@@ -67,7 +67,7 @@ impl Writer {
     }
 
     #[cold]
-    fn emit_shared(&self, event: &Event<'_>) {
+    fn emit_shared(&self, event: &(impl Encode + ?Sized)) {
         // A handle that this kept would keep the log from ending with its last handle.
         if let Some((generation, log)) = installed::current() {
             if generation == self.generation {
@@ -195,7 +195,7 @@ pub(super) enum Unavailable {
 
 /// Emits `event` where a log is installed.
 #[inline]
-pub(super) fn emit(event: &Event<'_>) {
+pub(super) fn emit(event: &(impl Encode + ?Sized)) {
     if with(|writer| writer.emit(event)) == Err(Unavailable::Gone) {
         emit_late(event);
     }
@@ -237,7 +237,7 @@ pub(super) fn set_label(label: &str) {
 
 /// Emits `event` to the shared buffer.
 #[cold]
-fn emit_late(event: &Event<'_>) {
+fn emit_late(event: &(impl Encode + ?Sized)) {
     if LATE.replace(true) {
         dropped::count();
         return;
