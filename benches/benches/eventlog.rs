@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ghc_eventlog::format::{
-    BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, Record, ThreadId,
+    BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, Record, StopStatus, ThreadId,
 };
 use ghc_eventlog::{Capability, Clock, EventLog, Keep, Policy, WhenFull};
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The events that are measured, by a name for the report.
 const EVENTS: [(&str, Event<'static>); 3] = [
@@ -181,6 +181,59 @@ fn snapshot(c: &mut Criterion) {
     group.finish();
 }
 
+/// What a flush takes, for events that go out as they are, and for those that are kept track of: one
+/// thread of the program that runs on, and many in turn.
+fn collect(c: &mut Criterion) {
+    const EVENTS_HELD: u64 = 500_000;
+    let mut group = c.benchmark_group("eventlog/collect");
+    let run = |thread| Event::RunThread {
+        thread: ThreadId(thread),
+    };
+    let stop = |thread| Event::StopThread {
+        thread: ThreadId(thread),
+        status: StopStatus::Yielding,
+        info: 0,
+    };
+    let kinds: [(&str, fn(u32) -> u32); 2] =
+        [("one_thread", |_| 7), ("many_threads", |n| n % 1_000)];
+    let mut measure = |name: &str, event: &dyn Fn(u32) -> Event<'static>| {
+        let log = EventLog::builder()
+            .buffer_size(1 << 25)
+            .flush_interval(Duration::from_secs(3_600))
+            .start(std::io::sink())
+            .unwrap();
+        let mut capability = log.capability().unwrap();
+        let len: usize = (0..EVENTS_HELD as u32)
+            .map(|number| event(number).encoded_len())
+            .sum();
+        group.throughput(Throughput::Bytes(len as u64));
+        group.sample_size(20);
+        group.bench_function(name, |b| {
+            b.iter_custom(|rounds| {
+                let mut taken = Duration::ZERO;
+                for _ in 0..rounds {
+                    for number in 0..EVENTS_HELD as u32 {
+                        capability.emit(&event(number));
+                    }
+                    let begin = Instant::now();
+                    log.flush().unwrap();
+                    taken += begin.elapsed();
+                }
+                taken
+            });
+        });
+        assert_eq!(log.stop().unwrap().lost().total(), 0);
+    };
+    measure("message_16", &|_| EVENTS[1].1);
+    for (name, thread) in kinds {
+        measure(name, &|number| match number % 2 {
+            0 => run(thread(number / 2)),
+            _ => stop(thread(number / 2)),
+        });
+    }
+    group.finish();
+}
+
 fn encode(c: &mut Criterion) {
     let mut group = c.benchmark_group("eventlog/encode");
     let mut out = [MaybeUninit::uninit(); 128];
@@ -240,6 +293,6 @@ fn decode(c: &mut Criterion) {
 }
 
 criterion_group!(
-    benches, emit, policies, shared, hand_off, snapshot, encode, decode
+    benches, emit, policies, shared, collect, hand_off, snapshot, encode, decode
 );
 criterion_main!(benches);

@@ -22,8 +22,11 @@ impl EventLog {
     /// (`WouldBlock`, `TimedOut`) is tried again.
     ///
     /// Each block is copied once for all readers. Waits for the collector and, as that may be
-    /// writing, for the sink. While the *sink* refuses blocks they stay in the buffers, and readers
-    /// wait for them, too: a log that is there for its readers has a [null](crate::Sink::null) sink.
+    /// writing, for the sink. While the *sink* refuses blocks readers go on; see
+    /// [`Builder::sink_backlog`](crate::Builder::sink_backlog). A sink that *hangs* in a write holds the
+    /// collector, and so the readers; and memory that is [full](crate::Builder::in_memory), in which the log is
+    /// kept. Where the log's writer may hang, attach it as a reader, which has a
+    /// thread of its own, and give the log a [null](crate::Sink::null) sink.
     ///
     /// # Errors
     /// [`AttachError`].
@@ -48,9 +51,8 @@ impl EventLog {
         attach(self.core(), Box::new(writer), &options)
     }
 
-    /// Lets a reader go: it gets every event that was emitted before this call (where the sink keeps
-    /// refusing, those that have been collected), and the end of its log. Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it;
-    /// `None` where it is not attached: it has failed, has been detached, or the log has been
+    /// Lets a reader go: it gets every event that was emitted before this call, and the end of its log.
+    /// Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it; `None` where it is not attached: it has failed, has been detached, or the log has been
     /// stopped.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl Collector {
     /// Writes what had been committed when it was called. After the log's end it writes nothing.
     ///
     /// # Errors
-    /// The sink's, after which the rest waits in the buffers for the next pass.
+    /// The sink's, after which the rest waits in the buffers for the next pass, but where there are readers.
     pub(crate) fn pass(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
         let extent = self.outputs.usual_extent();
         self.pass_to(registry, extent)
@@ -67,14 +67,15 @@ impl Collector {
             return Ok(());
         }
         self.adopt(registry);
-        self.outputs.retry()?;
+        self.outputs.begin_pass()?;
         // The shared buffer first: it introduces the capabilities.
         self.outputs.drain(&mut self.shared, extent)?;
         for reader in &mut self.capabilities {
             self.outputs.drain(reader, extent)?;
         }
         self.outputs.end_pass(extent);
-        self.retire(registry)
+        self.retire(registry)?;
+        self.outputs.take_refusal()
     }
 
     /// What the log's flight recorder keeps, up to now.
@@ -118,12 +119,14 @@ impl Collector {
 
     /// Hands out what was committed when this was called, on whatever buffer, and of what comes
     /// meanwhile what has a time stamp of before the call: the events of one moment and before. The
-    /// outputs keep what they do not take.
+    /// outputs keep what they do not take; all of it, however much, where they are not too far behind, and
+    /// else nothing.
     fn cut(&mut self, registry: &Mutex<Registry>) {
         self.adopt(registry);
         // An event of the shared buffer can be read only when those before it have been written.
         self.shared_writer.wait_for_writers();
         self.shared.gather();
+        let keeps = self.outputs.has_room_for_cut();
         let readers = || [&self.shared].into_iter().chain(&self.capabilities);
         // In this order: what is ready has been stamped. The marks are needed where the counters of
         // two processors differ.
@@ -134,7 +137,7 @@ impl Collector {
         self.shared.gather();
         let readers = [&mut self.shared].into_iter().chain(&mut self.capabilities);
         for (reader, mark) in readers.zip(marks) {
-            let _ = self.outputs.drain(reader, Extent::Cut { mark, at });
+            let _ = self.outputs.drain(reader, Extent::Cut { mark, at, keeps });
         }
     }
 
@@ -168,7 +171,7 @@ impl Collector {
                 let beginning = self.outputs.beginning();
                 delivery.begin(self.outputs.header(), &beginning)
             }
-            Start::Continue => delivery.retry(),
+            Start::Continue => delivery.retry().map(|()| self.outputs.tell(&mut delivery)),
         };
         if let Err(source) = begun {
             match start {
@@ -182,9 +185,13 @@ impl Collector {
             .map_err(|(source, lost)| SetSinkError::Previous { source, lost })
     }
 
-    /// Sees to it that the sink has what was handed to it before, before a cut hands it more.
+    /// Offers the sink what it has refused before, before a cut hands it more. A writer keeps what it refuses
+    /// still.
+    ///
+    /// # Errors
+    /// That of memory that is full.
     fn offer_backlog(&mut self) -> io::Result<()> {
-        self.outputs.retry()?;
+        let _ = self.outputs.retry();
         self.outputs.check_budget()
     }
 
@@ -201,12 +208,7 @@ impl Collector {
         if self.stopped_at.is_some() {
             return Err(AttachError::Stopped);
         }
-        if let Err(source) = self.offer_backlog() {
-            // The sink keeps what the cut hands to it, once.
-            if self.outputs.has_backlog() {
-                return Err(AttachError::Sink(source));
-            }
-        }
+        self.offer_backlog().map_err(AttachError::Sink)?;
         self.cut(registry);
         self.outputs
             .attach(writer, options)
@@ -216,8 +218,7 @@ impl Collector {
     /// Takes a reader out that has been given what was emitted up to now.
     pub(crate) fn detach(&mut self, registry: &Mutex<Registry>, id: ReaderId) -> Option<Reader> {
         if self.stopped_at.is_none() {
-            let refused = self.offer_backlog().is_err();
-            if !(refused && self.outputs.has_backlog()) {
+            if self.offer_backlog().is_ok() {
                 self.cut(registry);
             }
         }

@@ -2,8 +2,10 @@
 //! offered again before anything else.
 
 use crate::block_store::BlockStore;
-use crate::buffer_reader::count_events;
+use crate::buffer_reader::{Losses, count_events};
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
+use crate::missed::Missed;
+use crate::sticky::Moment;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::ops::AddAssign;
@@ -14,9 +16,15 @@ use std::{fmt, mem};
 /// A writer, and what it is still to take; or memory, which takes everything at once.
 pub(crate) struct Delivery {
     target: Target,
-    /// While the log goes to it at most one block; once the log has ended or gone elsewhere, all that
-    /// is left for it.
+    /// While the log goes to it and to nobody else at most one block. Where others go on, the log has
+    /// ended or gone elsewhere, what is left for it.
     pending: VecDeque<Pending>,
+    /// Bytes of blocks that are pending.
+    kept: usize,
+    /// What has been dropped behind what is pending.
+    missed: Missed,
+    /// Where the log was that it was left by.
+    left: Option<Moment>,
     /// Something of a log has been written, by this process.
     begun: Option<u32>,
     /// That of the log, by which its events can be counted; there is one where blocks are pending.
@@ -76,6 +84,8 @@ struct Pending {
     bytes: Vec<u8>,
     /// Bytes of it that the writer has taken.
     taken: usize,
+    /// Events of the program, and not what is told of them.
+    is_block: bool,
 }
 
 impl Delivery {
@@ -92,6 +102,9 @@ impl Delivery {
         Delivery {
             target,
             pending: VecDeque::new(),
+            kept: 0,
+            missed: Missed::default(),
+            left: None,
             begun: None,
             header: None,
             counts: Counts::default(),
@@ -131,12 +144,26 @@ impl Delivery {
         self.pending.is_empty()
     }
 
-    /// Whether it keeps more than the block that was refused.
-    pub(crate) fn has_backlog(&self) -> bool {
-        match &self.target {
-            Target::Writer(_) => self.pending.len() > 1,
-            Target::Memory(Filler(store)) => store.is_over_budget(),
-        }
+    /// Whether a block of `len` bytes of events can be kept within `limit` bytes, or need not be kept.
+    pub(crate) fn has_room(&self, len: usize, limit: usize) -> bool {
+        let more = self.missed.told_len() + BlockMarker::LEN + len;
+        self.pending.is_empty() || self.kept + more <= limit
+    }
+
+    /// Whether it can be handed a cut, of whatever size: it keeps no more than a block that was refused,
+    /// or no more than `limit` bytes.
+    pub(crate) fn has_room_for_cut(&self, limit: usize) -> bool {
+        self.pending.len() <= 1 || self.kept <= limit
+    }
+
+    /// Drops a block, to be told when what is pending has been taken. Tells how many events it had.
+    pub(crate) fn miss(&mut self, marker: &BlockMarker, body: &[u8]) -> u64 {
+        let header = self.header.as_deref().unwrap_or(Header::standard());
+        let events = count_events(body, header);
+        let content = (events, body.len() as u64);
+        let losses = Losses::told_in(body, header);
+        self.missed.add(marker.cap, marker.begin, content, losses);
+        events
     }
 
     /// Writes the beginning of a log that has that header, with it. Where that fails and [something](Self::has_begun) has been taken,
@@ -173,6 +200,7 @@ impl Delivery {
         let marker = marker.encode();
         let mut taken = 0;
         let mut outcome = Ok(());
+        self.tell();
         if self.pending.is_empty() {
             outcome = self.write_parts(&marker, body, &mut taken);
             if outcome.is_ok() {
@@ -180,12 +208,61 @@ impl Delivery {
                 return Ok(());
             }
         }
-        self.pending.push_back(Pending {
+        self.keep(Pending {
             owner,
             bytes: [&marker, body].concat(),
             taken,
+            is_block: true,
         });
         outcome
+    }
+
+    /// Puts what has been missed behind what is pending.
+    fn tell(&mut self) {
+        for block in self.missed.take_told() {
+            self.keep_other(block);
+        }
+    }
+
+    fn keep(&mut self, pending: Pending) {
+        self.kept += pending.bytes.len();
+        self.pending.push_back(pending);
+    }
+
+    /// Puts something behind what is pending that is none of the program's events.
+    fn keep_other(&mut self, bytes: Vec<u8>) {
+        self.keep(Pending {
+            owner: None,
+            bytes,
+            taken: 0,
+            is_block: false,
+        });
+    }
+
+    /// Remembers where the log is that goes elsewhere.
+    pub(crate) fn leave(&mut self, moment: Moment) {
+        self.left = Some(moment);
+    }
+
+    /// Where the log was that it was left by, if it has been since.
+    pub(crate) fn take_left(&mut self) -> Option<Moment> {
+        self.left.take()
+    }
+
+    /// Goes on with blocks that say what has come while it was away. What is refused is kept.
+    pub(crate) fn go_on(&mut self, blocks: Vec<u8>) {
+        match &self.target {
+            Target::Memory(Filler(store)) => {
+                if let Some(marker) = blocks.first_chunk() {
+                    store.write(&blocks, BlockMarker::from_bytes(marker).end);
+                }
+            }
+            Target::Writer(_) if blocks.is_empty() => {}
+            Target::Writer(_) => {
+                self.keep_other(blocks);
+                let _ = self.retry();
+            }
+        }
     }
 
     /// Whether it takes whole chunks of buffers.
@@ -208,22 +285,27 @@ impl Delivery {
             store.finish();
             return;
         }
-        self.pending.push_back(Pending {
-            owner: None,
-            bytes: END_MARKER.to_vec(),
-            taken: 0,
-        });
+        self.tell();
+        self.keep_other(END_MARKER.to_vec());
     }
 
     /// Offers what is pending.
     pub(crate) fn retry(&mut self) -> io::Result<()> {
-        while let Some(mut pending) = self.pending.pop_front() {
+        loop {
+            let Some(mut pending) = self.pending.pop_front() else {
+                self.tell();
+                match self.pending.is_empty() {
+                    true => break,
+                    false => continue,
+                }
+            };
             let outcome = self.write_parts(&pending.bytes, &[], &mut pending.taken);
             if outcome.is_err() {
                 self.pending.push_front(pending);
                 return outcome;
             }
-            self.counts.blocks += u64::from(pending.bytes.len() >= BlockMarker::LEN);
+            self.kept -= pending.bytes.len();
+            self.counts.blocks += u64::from(pending.is_block);
         }
         Ok(())
     }
@@ -252,19 +334,17 @@ impl Delivery {
     /// are.
     pub(crate) fn undelivered(&self) -> impl Iterator<Item = Undelivered> {
         let header = self.header.as_deref().unwrap_or(Header::standard());
-        self.pending.iter().map(
-            move |Pending {
-                      owner,
-                      bytes,
-                      taken,
-                  }| {
-                let body = bytes.get(BlockMarker::LEN..).unwrap_or_default();
-                // Taken bytes may end within an event, of which a reader makes nothing.
-                let taken = taken.saturating_sub(BlockMarker::LEN).min(body.len());
-                let taken = count_events(&body[..taken], header);
-                (*owner, count_events(body, header) - taken)
-            },
-        )
+        let blocks = self.pending.iter().filter(|pending| pending.is_block);
+        blocks.map(move |pending| {
+            let body = pending.bytes.get(BlockMarker::LEN..).unwrap_or_default();
+            // Taken bytes may end within an event, of which a reader makes nothing.
+            let taken = pending.taken.saturating_sub(BlockMarker::LEN);
+            let taken = &body[..taken.min(body.len())];
+            (
+                pending.owner,
+                count_events(body, header) - count_events(taken, header),
+            )
+        })
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {

@@ -422,8 +422,8 @@ pub enum AttachError {
     Stopped,
     /// The reader's thread could not be started.
     Thread(io::Error),
-    /// The sink refuses what was emitted before, and keeps all that the buffers held at an earlier
-    /// cut. There is no more memory for that: later, when it takes something.
+    /// The log is [kept in memory](crate::Builder::in_memory), which has no room for what was emitted before:
+    /// later, when some has been taken.
     Sink(io::Error),
     /// The call cannot be made here: from within the log's own sink, or in a forked child.
     Unavailable(io::Error),
@@ -434,7 +434,7 @@ impl fmt::Display for AttachError {
         f.write_str(match self {
             AttachError::Stopped => "the event log has been stopped",
             AttachError::Thread(_) => "a reader's thread could not be started",
-            AttachError::Sink(_) => "the sink refuses what was emitted before",
+            AttachError::Sink(_) => "memory has no room for what was emitted before",
             AttachError::Unavailable(_) => "a reader cannot be attached here",
         })
     }

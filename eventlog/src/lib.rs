@@ -168,6 +168,7 @@ pub mod format;
 mod listen;
 mod log;
 mod marks;
+mod missed;
 mod outputs;
 mod policy;
 mod reader;

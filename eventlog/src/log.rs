@@ -31,6 +31,9 @@ const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 /// Memory for sticky events where nobody says otherwise.
 pub(crate) const DEFAULT_STICKY_LIMIT: usize = 64 * 1024 * 1024;
 
+/// What is kept for a sink that refuses, where nobody says otherwise.
+const DEFAULT_SINK_BACKLOG: usize = 8 * 1024 * 1024;
+
 /// How an event log is to be; see [`EventLog::builder`].
 ///
 /// # Examples
@@ -52,6 +55,7 @@ pub struct Builder {
     flush_interval: Duration,
     arguments: Option<Vec<String>>,
     sticky_limit: usize,
+    sink_backlog: usize,
     policy: Policy,
     types: Vec<UserEventType>,
 }
@@ -161,6 +165,26 @@ impl Builder {
         self
     }
 
+    /// Memory that is kept for a sink that refuses blocks while others go on, in bytes: 8 MiB where this is
+    /// not called. As long as the log has no [attached](EventLog::attach) readers a refused block is all
+    /// that is kept, and the rest waits in the buffers. Readers do not wait, so what they are given is kept
+    /// for the sink meanwhile. Blocks beyond this are dropped for the sink alone: they are counted in
+    /// [`Lost::sink`](crate::Lost::sink) at once, and the sink is told by an
+    /// [`EventsLost`](crate::format::Event::EventsLost) event for each capability when it has taken what
+    /// was kept. As for a reader, sticky events in a dropped block are missing.
+    ///
+    /// A call that cuts the log (to redirect it, or to attach or detach a reader) hands over all that the
+    /// buffers hold, and comes on top once, where less than this is kept.
+    ///
+    /// ```
+    /// let builder = ghc_eventlog::EventLog::builder().sink_backlog(64 * 1024 * 1024);
+    /// ```
+    #[must_use]
+    pub fn sink_backlog(mut self, bytes: usize) -> Self {
+        self.sink_backlog = bytes;
+        self
+    }
+
     /// Starts a log that is written to a new file at `path`, replacing one that is there.
     ///
     /// # Errors
@@ -254,6 +278,7 @@ impl Builder {
             sticky,
             Arc::clone(&marks),
             header,
+            self.sink_backlog,
         );
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
@@ -365,6 +390,7 @@ impl EventLog {
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             arguments: None,
             sticky_limit: DEFAULT_STICKY_LIMIT,
+            sink_backlog: DEFAULT_SINK_BACKLOG,
             policy: Policy::default(),
             types: Vec::new(),
         }

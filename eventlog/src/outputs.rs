@@ -38,8 +38,9 @@ pub(crate) enum Extent {
     Ready,
     /// Until it is empty, and what was lost since.
     All,
-    /// What lies before the mark, and what follows up to the time `at`.
-    Cut { mark: u64, at: u64 },
+    /// What lies before the mark, and what follows up to the time `at`. The primary output is given it where
+    /// it `keeps` all of the cut.
+    Cut { mark: u64, at: u64, keeps: bool },
 }
 
 /// All that takes a log's blocks.
@@ -51,6 +52,10 @@ pub(crate) struct Outputs {
     sticky: Sticky,
     marks: Arc<Mutex<Marks>>,
     primary: Primary,
+    /// Bytes of blocks that are kept for a sink that refuses while others go on.
+    backlog_limit: usize,
+    /// Why the sink has refused since the pass began, where the readers have gone on.
+    refusal: Option<io::Error>,
     readers: Vec<Reader>,
     /// The number of the newest.
     last_reader: u64,
@@ -60,7 +65,7 @@ pub(crate) struct Outputs {
     owing: Vec<Sink>,
     /// What was done by sinks that are not the primary output any more.
     earlier: Counts,
-    /// Events that sinks which have been closed did not take.
+    /// Events that sinks did not take, which have been closed, or which were too far behind.
     lost: BTreeMap<Option<CapNo>, u64>,
     /// Events that were kept in memory until newer ones came.
     overwritten: BTreeMap<Option<CapNo>, u64>,
@@ -76,6 +81,7 @@ impl Outputs {
         sticky: Sticky,
         marks: Arc<Mutex<Marks>>,
         header: Arc<Header>,
+        backlog_limit: usize,
     ) -> Self {
         if let Some(store) = delivery.store() {
             store.serve(&signals);
@@ -86,6 +92,8 @@ impl Outputs {
             sticky,
             marks,
             primary: Primary::Writer { sink, delivery },
+            backlog_limit,
+            refusal: None,
             readers: Vec::new(),
             last_reader: 0,
             former: ReaderStatistics::default(),
@@ -101,8 +109,9 @@ impl Outputs {
     ///
     /// # Errors
     /// The primary output's. The block that it refused is its own all the same; memory that is full
-    /// refuses before. [`Extent::Complete`] and [`Extent::Ready`] leave the rest in the buffer. The others
-    /// go on, so the output keeps all of it, and there is no error.
+    /// refuses before. [`Extent::Complete`] and [`Extent::Ready`] leave the rest in the buffer, but where a
+    /// writer refuses and there are readers. They and the other extents go on, so the output keeps it, as far
+    /// as that is allowed, and there is no error.
     pub(crate) fn drain(&mut self, reader: &mut BufferReader, extent: Extent) -> io::Result<()> {
         if let Some(store) = self.store().map(Arc::clone) {
             let room = match extent {
@@ -140,11 +149,16 @@ impl Outputs {
                     .sticky
                     .observe(capability, &body[..len], &mut lock(&self.marks)),
             };
-            let outcome = self.hand_out(capability, body, len);
+            let keeps = match extent {
+                Extent::Complete | Extent::Ready => self.has_room(len),
+                Extent::All => true,
+                Extent::Cut { keeps, .. } => keeps,
+            };
+            let outcome = self.hand_out(capability, body, len, keeps);
             reader.count_tracked(tracked);
             match extent {
                 Extent::Complete | Extent::Ready => {
-                    outcome?;
+                    self.go_on(outcome)?;
                     if reader.position() >= mark {
                         break;
                     }
@@ -159,24 +173,66 @@ impl Outputs {
             if let Some(body) = reader.last_losses(self.clock.now()) {
                 // Kept where it is refused.
                 let len = body.len();
-                let _ = self.hand_out(capability, body, len);
+                let _ = self.hand_out(capability, body, len, true);
             }
         }
         Ok(())
     }
 
-    /// Makes a block of the first `len` bytes of `body`, and hands it out.
+    /// Whether the primary output has room for a block of `len` bytes of events.
+    fn has_room(&self, len: usize) -> bool {
+        match &self.primary {
+            Primary::Writer { delivery, .. } => delivery.has_room(len, self.backlog_limit),
+        }
+    }
+
+    /// Whether the primary output can be handed a cut.
+    pub(crate) fn has_room_for_cut(&self) -> bool {
+        match &self.primary {
+            Primary::Writer { delivery, .. } => delivery.has_room_for_cut(self.backlog_limit),
+        }
+    }
+
+    /// Begins a pass over the buffers: offers again what the primary output has refused.
+    ///
+    /// # Errors
+    /// The output's, where there is nobody else for whom to go on.
+    pub(crate) fn begin_pass(&mut self) -> io::Result<()> {
+        self.refusal = None;
+        let outcome = self.retry();
+        self.go_on(outcome)
+    }
+
+    /// What becomes of a pass where the primary output has refused: with readers, who must not wait for it,
+    /// it goes on.
+    fn go_on(&mut self, outcome: io::Result<()>) -> io::Result<()> {
+        if self.readers.is_empty() {
+            return outcome;
+        }
+        if let Err(error) = outcome {
+            self.refusal.get_or_insert(error);
+        }
+        Ok(())
+    }
+
+    /// Makes a block of the first `len` bytes of `body`, and hands it out; to the primary output only
+    /// where `keeps`.
     fn hand_out(
         &mut self,
         capability: Option<CapNo>,
         body: Body<'_>,
         len: usize,
+        keeps: bool,
     ) -> io::Result<()> {
         let block = &body[..len];
         let marker = marker(capability, block, self.clock.now());
         let outcome = match &mut self.primary {
             // Taken in either way: written, or kept.
-            Primary::Writer { delivery, .. } => delivery.write_block(&marker, block),
+            Primary::Writer { delivery, .. } if keeps => delivery.write_block(&marker, block),
+            Primary::Writer { delivery, .. } => {
+                *self.lost.entry(capability).or_default() += delivery.miss(&marker, block);
+                Ok(())
+            }
         };
         self.offer(&marker, block);
         body.release(len);
@@ -225,7 +281,7 @@ impl Outputs {
                 if let Some(losses) = reader.found_losses(begin_of(events)) {
                     let len = losses.len();
                     // Memory takes everything.
-                    let _ = self.hand_out(capability, losses, len);
+                    let _ = self.hand_out(capability, losses, len, true);
                 }
                 let marker = marker(capability, events, now);
                 let Primary::Writer { delivery, .. } = &mut self.primary;
@@ -240,7 +296,7 @@ impl Outputs {
                         .sticky
                         .observe(capability, &body, &mut lock(&self.marks)),
                 };
-                let _ = self.hand_out(capability, body, len);
+                let _ = self.hand_out(capability, body, len, true);
                 reader.count_tracked(tracked);
             } else {
                 break;
@@ -277,6 +333,25 @@ impl Outputs {
         let mut beginning = self.header.encode();
         self.sticky.blocks(self.clock.now(), &mut beginning);
         beginning
+    }
+
+    /// Tells a sink that has been left what has come since then.
+    pub(crate) fn tell(&mut self, delivery: &mut Delivery) {
+        self.sticky.unmark(&mut lock(&self.marks));
+        if let Some(moment) = delivery.take_left() {
+            let mut blocks = Vec::new();
+            self.sticky
+                .blocks_since(&moment, self.clock.now(), &mut blocks);
+            delivery.go_on(blocks);
+        }
+    }
+
+    /// Why the primary output has refused since the pass began, where the pass has gone on.
+    ///
+    /// # Errors
+    /// That.
+    pub(crate) fn take_refusal(&mut self) -> io::Result<()> {
+        self.refusal.take().map_or(Ok(()), Err)
     }
 
     /// What a flight recorder's log begins with, and its blocks.
@@ -392,6 +467,7 @@ impl Outputs {
         match previous {
             Previous::Keep => {
                 self.earlier += delivery.take_counts();
+                delivery.leave(self.sticky.moment());
                 if !delivery.has_all() {
                     self.owing.push(sink.clone());
                 }
@@ -452,13 +528,6 @@ impl Outputs {
     pub(crate) fn retry(&mut self) -> io::Result<()> {
         match &mut self.primary {
             Primary::Writer { delivery, .. } => delivery.retry(),
-        }
-    }
-
-    /// Whether the primary output keeps what buffers held: more of it would be more memory.
-    pub(crate) fn has_backlog(&self) -> bool {
-        match &self.primary {
-            Primary::Writer { delivery, .. } => delivery.has_backlog(),
         }
     }
 

@@ -3,8 +3,9 @@
 
 use crate::buffer_reader::{Losses, count_events};
 use crate::delivery::guarded;
-use crate::format::{BlockMarker, CapNo, END_MARKER, Event, Header, LossCause};
-use std::collections::{BTreeMap, VecDeque};
+use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
+use crate::missed::Missed;
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::AddAssign;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -174,16 +175,7 @@ pub(crate) struct Reader {
     capacity: usize,
     linger: Duration,
     /// What has been dropped of each capability's blocks, and not been told yet, since when.
-    missed: BTreeMap<Option<CapNo>, Missed>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Missed {
-    since: u64,
-    events: u64,
-    bytes: u64,
-    /// What the buffer had lost, as it was told in what has been dropped.
-    losses: Losses,
+    missed: Missed,
 }
 
 /// What both ends share.
@@ -245,7 +237,7 @@ impl Reader {
             link,
             capacity,
             linger,
-            missed: BTreeMap::new(),
+            missed: Missed::default(),
         })
     }
 
@@ -258,7 +250,7 @@ impl Reader {
     pub(crate) fn offer(&mut self, cap: Option<CapNo>, begin: u64, block: &Arc<Piece>) {
         let mut state = self.link.state();
         if !state.done {
-            let told = self.missed.len() * LOSS_LEN;
+            let told = self.missed.told_len();
             if state.queue.is_empty() && state.queued == 0
                 || state.queued + told + block.len() <= self.capacity
             {
@@ -272,15 +264,8 @@ impl Reader {
         drop(state);
         // Counted without the lock: the reader need not wait for it.
         let (events, bytes) = block.content();
-        let missed = self.missed.entry(cap).or_insert(Missed {
-            since: begin,
-            events: 0,
-            bytes: 0,
-            losses: Losses::default(),
-        });
-        missed.events += events;
-        missed.bytes += bytes;
-        missed.losses.add(block.losses_told());
+        self.missed
+            .add(cap, begin, (events, bytes), block.losses_told());
         self.link.state().lose(events, bytes);
     }
 
@@ -359,36 +344,10 @@ impl State {
     }
 }
 
-/// Bytes of a block that tells of losses by three causes, the most that there are.
-const LOSS_LEN: usize = BlockMarker::LEN + 3 * 27;
-
 /// Tells the reader what it has missed, at the place where it would have been.
-fn tell(missed: &mut BTreeMap<Option<CapNo>, Missed>, state: &mut State) {
-    while let Some((cap, missed)) = missed.pop_first() {
-        let Missed {
-            since,
-            events,
-            bytes,
-            losses,
-        } = missed;
-        let mut body = Vec::new();
-        losses.tell(since, &mut body);
-        // A block can have told of nothing else.
-        if events != 0 {
-            let lost = Event::EventsLost {
-                cause: LossCause::Sink,
-                events,
-                bytes,
-            };
-            lost.encode_to_vec(since, &mut body);
-        }
-        let marker = BlockMarker {
-            begin: since,
-            size: (BlockMarker::LEN + body.len()) as u32,
-            end: since,
-            cap,
-        };
-        state.put(Piece::other([&marker.encode(), &body[..]].concat()));
+fn tell(missed: &mut Missed, state: &mut State) {
+    for block in missed.take_told() {
+        state.put(Piece::other(block));
     }
 }
 

@@ -15,7 +15,8 @@ impl EventLog {
     /// [`Start::Header`] the new sink's log is valid from its first byte.
     ///
     /// Threads that emit never wait for this. The call itself waits for the collector and for both
-    /// sinks. What the old sink refuses at the cut (at most what the buffers held) is kept with it:
+    /// sinks. What the old sink refuses at the cut (at most what the buffers held) is kept with it, unless
+    /// it is already [too far behind](crate::Builder::sink_backlog) by calls that have failed, or readers:
     /// where it is [kept](Previous::Keep) it is offered again when it is set again, when its handle
     /// is [closed](Sink::close), or when the log is stopped; where it is [closed](Previous::Close)
     /// it is offered once more, and is then lost and counted.

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A sink is used by one thread at a time, gets whole blocks in few large writes, and needs no
 /// buffer of its own. It may take part of a write, fail and recover, block, or panic (an error like
 /// any other). What it refuses is kept, and offered again before anything else. While it blocks the
-/// collector waits for it, and so do the calls that wait for the collector; threads that emit never
+/// collector waits for it, and so do attached readers and the calls that wait for the collector; threads that emit never
 /// do, and what does not fit into their buffers meanwhile is counted as [lost](crate::Lost).
 ///
 /// [`EventLog::set_sink`]: crate::EventLog::set_sink

@@ -124,8 +124,9 @@ pub struct Lost {
     /// Emitted after the log had been stopped (or while it was: such an event may have been taken in
     /// and come too late for the last block).
     pub stopped: u64,
-    /// Taken in, and not delivered since the sink would not take them. Counted once the sink has been
-    /// closed or the log stopped; before, they are kept and offered again.
+    /// Taken in, and not delivered since the sink would not take them. Counted once they are beyond
+    /// [`Builder::sink_backlog`](crate::Builder::sink_backlog), the sink has been closed, or the log
+    /// stopped; before, they are kept and offered again.
     pub sink: u64,
     /// They are of a [type](crate::format::UserEventType) that the log does not
     /// [declare](crate::Builder::declare). No event of the log tells of them.

@@ -8,7 +8,8 @@
 use crate::format::{self, BlockMarker, CapNo, Decoded, Event, Header, RawEvent, StopStatus};
 use crate::format::{CapsetId, ThreadId};
 use crate::marks::{Mark, Marks};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque, hash_map};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// Whether events of that type change what is replayed.
@@ -59,26 +60,31 @@ enum Last {
     WokenUp {
         other: CapNo,
     },
+    /// What another capability's block still has to say of it is older.
+    Finished {
+        /// Passes that had ended.
+        passes: u64,
+    },
 }
 
-/// A thread that lives on.
-#[derive(Debug)]
-struct Thread {
+/// How far a thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stage {
     last: Last,
     /// When it did that.
     last_time: u64,
     /// The capability that it was made or ran on last, and when.
     cap: Option<CapNo>,
     cap_time: u64,
-    label: Option<(u64, Box<str>)>,
 }
 
-/// A thread that has finished: what another capability's block still has to say of it is older.
+/// A thread, or what is left of it.
 #[derive(Debug)]
-struct Finished {
-    time: u64,
-    /// Passes that had ended.
-    passes: u64,
+struct Thread {
+    stage: Stage,
+    /// From when on it lives: what has happened before that is of one that had the same number.
+    begin: u64,
+    label: Option<(u64, Box<str>)>,
 }
 
 /// Bytes that an event or a thread takes here besides what it holds.
@@ -97,11 +103,14 @@ pub(crate) struct Sticky {
     entries: BTreeMap<u64, Entry>,
     numbers: BTreeMap<Key, u64>,
     next: u64,
-    threads: HashMap<ThreadId, Thread>,
-    finished: HashMap<ThreadId, Finished>,
+    threads: HashMap<ThreadId, Thread, BuildHasherDefault<Spread>>,
+    /// Threads that have finished, and how many passes had ended then, which is in order.
+    finished: VecDeque<(ThreadId, u64)>,
     /// The log's, by which its events can be told apart.
     header: Arc<Header>,
     passes: u64,
+    /// Which log's they are.
+    identity: Arc<()>,
     /// Memory in use, roughly.
     bytes: usize,
     limit: usize,
@@ -115,10 +124,11 @@ impl Sticky {
             entries: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next: 0,
-            threads: HashMap::new(),
-            finished: HashMap::new(),
+            threads: HashMap::default(),
+            finished: VecDeque::new(),
             header,
             passes: 0,
+            identity: Arc::new(()),
             bytes: 0,
             limit,
             refused: 0,
@@ -145,7 +155,10 @@ impl Sticky {
         let mut count = 0;
         let header = Arc::clone(&self.header);
         for raw in format::events(block, &header).map_while(Result::ok) {
-            if is_tracked(raw.id) {
+            if let Some((thread, last)) = step(&raw, self.passes) {
+                count += 1;
+                self.thread(cap, raw.time, thread, last);
+            } else if is_tracked(raw.id) {
                 count += 1;
                 // Ours are readable.
                 if let Ok(Decoded::Known(event)) = raw.decode() {
@@ -171,18 +184,6 @@ impl Sticky {
     fn track(&mut self, cap: Option<CapNo>, raw: &RawEvent<'_>, event: &Event<'_>) {
         let of_capset = |capset| Key::OfCapset(capset, raw.id);
         let key = match *event {
-            Event::CreateThread { thread } => {
-                return self.thread(cap, raw.time, thread, Last::Created);
-            }
-            Event::RunThread { thread } => return self.thread(cap, raw.time, thread, Last::Runs),
-            Event::StopThread {
-                thread,
-                status,
-                info,
-            } => return self.thread(cap, raw.time, thread, Last::Stopped { status, info }),
-            Event::ThreadWakeup { thread, other } => {
-                return self.thread(cap, raw.time, thread, Last::WokenUp { other });
-            }
             Event::ThreadLabel { thread, label } => return self.label(raw.time, thread, label),
             Event::CapsetDelete { capset } => return self.remove_capset(capset),
             Event::CapsetRemoveCap { capset, cap } => {
@@ -206,7 +207,8 @@ impl Sticky {
             Event::ProfBegin { .. } => Key::TimeProfile,
             Event::InfoTable { info, .. } => Key::InfoTable(info),
             Event::TickyCounterDef { counter, .. } => Key::TickyCounter(counter),
-            _ => unreachable!("every type that is tracked is here"),
+            // Every type that is tracked is here, or is a step of a thread.
+            _ => return,
         };
         self.set(key, cap, raw.bytes());
     }
@@ -266,7 +268,7 @@ impl Sticky {
             self.remove(Key::Cap(cap));
             let bytes = &mut self.bytes;
             self.threads.retain(|_, thread| {
-                let stays = thread.last != Last::Runs || thread.cap != Some(cap);
+                let stays = thread.stage.last != Last::Runs || thread.stage.cap != Some(cap);
                 if !stays {
                     *bytes -= thread.bytes();
                 }
@@ -275,62 +277,59 @@ impl Sticky {
         }
     }
 
-    /// The thread, if what happened to it at that time is not over already.
-    fn living(&mut self, id: ThreadId, time: u64) -> Option<&mut Thread> {
-        if self.finished.get(&id).is_some_and(|end| time <= end.time) {
+    /// Begins a thread that is not known, if what happened to it at that time is not over already.
+    #[cold]
+    fn begin_thread(&mut self, id: ThreadId, time: u64) -> Option<&mut Thread> {
+        let end = self
+            .threads
+            .get(&id)
+            .map(|finished| finished.stage.last_time);
+        if end.is_some_and(|end| time <= end) || !self.make_room(0) {
             return None;
         }
-        if !self.threads.contains_key(&id) {
-            if !self.make_room(0) {
-                return None;
-            }
-            let thread = Thread {
-                last: Last::Unknown,
-                last_time: 0,
-                cap: None,
-                cap_time: 0,
-                label: None,
-            };
-            self.threads.insert(id, thread);
-        }
+        let begin = end.map_or(0, |end| end + 1);
+        self.threads.insert(id, Thread::new(begin));
         self.threads.get_mut(&id)
     }
 
     /// Blocks of several capabilities are not in order of time: what a thread did last is told by the
     /// time stamps, which are in order since it does one thing after the other.
+    #[inline]
     fn thread(&mut self, cap: Option<CapNo>, time: u64, id: ThreadId, last: Last) {
-        let finished = matches!(
-            last,
-            Last::Stopped {
-                status: StopStatus::Finished,
-                ..
-            }
-        );
-        let Some(thread) = self.living(id, time) else {
-            return;
+        let thread = match self.threads.get_mut(&id) {
+            Some(thread) if thread.lives() => thread,
+            _ => match self.begin_thread(id, time) {
+                Some(thread) => thread,
+                None => return,
+            },
         };
-        if time < thread.last_time {
+        if time < thread.stage.last_time.max(thread.begin) {
             return;
         }
-        if finished {
-            if let Some(thread) = self.threads.remove(&id) {
-                self.bytes -= thread.bytes();
-            }
-            let passes = self.passes;
-            self.finished.insert(id, Finished { time, passes });
+        let stage = &mut thread.stage;
+        stage.last = last;
+        stage.last_time = time;
+        if let Last::Finished { passes } = last {
+            let bytes = thread.bytes();
+            thread.label = None;
+            self.bytes -= bytes;
+            self.finished.push_back((id, passes));
             return;
         }
-        thread.last = last;
-        thread.last_time = time;
         // A thread is woken up by another one, wherever that runs.
-        if !matches!(last, Last::WokenUp { .. }) || thread.cap.is_none() {
-            thread.cap = cap;
-            thread.cap_time = time;
+        if !matches!(last, Last::WokenUp { .. }) || stage.cap.is_none() {
+            stage.cap = cap;
+            stage.cap_time = time;
         }
     }
 
     fn label(&mut self, time: u64, id: ThreadId, label: &str) {
-        let Some(thread) = self.living(id, time) else {
+        let lives = self.threads.get(&id).is_some_and(Thread::lives);
+        let thread = match lives {
+            true => self.threads.get_mut(&id),
+            false => self.begin_thread(id, time),
+        };
+        let Some(thread) = thread.filter(|thread| time >= thread.begin) else {
             return;
         };
         let before = thread.label_len();
@@ -367,52 +366,240 @@ impl Sticky {
     pub(crate) fn end_pass(&mut self) {
         let passes = self.passes;
         self.passes += 1;
-        self.finished.retain(|_, end| end.passes == passes);
+        while let Some(&(id, end)) = self.finished.front() {
+            if end >= passes {
+                break;
+            }
+            self.finished.pop_front();
+            if let hash_map::Entry::Occupied(thread) = self.threads.entry(id) {
+                // Another one may have its number by now.
+                if thread.get().stage.last == (Last::Finished { passes: end }) {
+                    thread.remove();
+                }
+            }
+        }
     }
 
     /// The events to be replayed, as blocks. Time stamps are those of the events as they were; a
     /// thread's are of when it last ran on its capability. So nothing that follows is earlier.
     pub(crate) fn blocks(&self, now: u64, out: &mut Vec<u8>) {
-        let mut by_cap: BTreeMap<Option<CapNo>, Vec<(u64, Vec<u8>)>> = BTreeMap::new();
-        for entry in self.entries.values() {
+        let mut by_cap = self.definitions(0);
+        for (id, thread) in self.living() {
+            let stage = thread.stage;
+            let mut events = Vec::new();
+            stage.say_made(id, &mut events);
+            thread.say_label(id, &mut events);
+            stage.say_last(id, &mut events);
+            let of_cap = by_cap.entry(stage.cap).or_default();
+            of_cap.push((stage.cap_time, events));
+        }
+        write_blocks(by_cap, now, out);
+    }
+
+    /// What is to be remembered of a moment, to tell later what has come since.
+    pub(crate) fn moment(&self) -> Moment {
+        let threads = self.living().into_iter().map(|(id, thread)| {
+            let labelled = thread.label.as_ref().map(|(time, _)| *time);
+            (id, (thread.stage, labelled))
+        });
+        Moment {
+            of: Arc::clone(&self.identity),
+            next: self.next,
+            threads: threads.collect(),
+        }
+    }
+
+    /// The events that tell what has come since, as blocks: what has been defined, and what each thread has
+    /// done, in the order that the state machines of readers want. None where it was not a moment of this
+    /// log.
+    pub(crate) fn blocks_since(&self, moment: &Moment, now: u64, out: &mut Vec<u8>) {
+        if !Arc::ptr_eq(&self.identity, &moment.of) {
+            return;
+        }
+        let mut by_cap = self.definitions(moment.next);
+        let mut say = |stage: Stage, events: Vec<u8>| {
+            if !events.is_empty() {
+                let of_cap = by_cap.entry(stage.cap).or_default();
+                of_cap.push((stage.cap_time, events));
+            }
+        };
+        for (id, thread) in self.living() {
+            let stage = thread.stage;
+            let (before, labelled) = match moment.threads.get(&id) {
+                Some((before, labelled)) => (Some(*before), *labelled),
+                None => (None, None),
+            };
+            let mut events = Vec::new();
+            match before.filter(|before| before.last != Last::Unknown) {
+                Some(before) if before != stage => {
+                    if before.last == Last::Runs && !matches!(stage.last, Last::Stopped { .. }) {
+                        // Where it ran, and before anything that it did later.
+                        let mut stopped = Vec::new();
+                        before.say_stopped(id, StopStatus::Yielding, 0, &mut stopped);
+                        say(before, stopped);
+                    }
+                    stage.say_last_after(before.last, id, &mut events);
+                }
+                Some(_) => {}
+                None => {
+                    stage.say_made(id, &mut events);
+                    stage.say_last(id, &mut events);
+                }
+            }
+            if thread.label.as_ref().map(|(time, _)| *time) != labelled {
+                thread.say_label(id, &mut events);
+            }
+            say(stage, events);
+        }
+        let gone = moment.threads.iter().filter(|(id, (before, _))| {
+            before.last != Last::Unknown && !self.threads.get(id).is_some_and(Thread::lives)
+        });
+        for (id, (before, _)) in gone {
+            let mut events = Vec::new();
+            if before.last != Last::Runs {
+                before.say_run(*id, &mut events);
+            }
+            before.say_stopped(*id, StopStatus::Finished, 0, &mut events);
+            say(*before, events);
+        }
+        write_blocks(by_cap, now, out);
+    }
+
+    /// The threads that live, in order.
+    fn living(&self) -> Vec<(ThreadId, &Thread)> {
+        let threads = self.threads.iter().map(|(id, thread)| (*id, thread));
+        let mut threads: Vec<_> = threads.filter(|(_, thread)| thread.lives()).collect();
+        threads.sort_unstable_by_key(|(id, _)| *id);
+        threads
+    }
+
+    /// The events that are no threads', from that number on, and their times.
+    fn definitions(&self, first: u64) -> ByCap {
+        let mut by_cap = ByCap::new();
+        for (_, entry) in self.entries.range(first..) {
             let time = format::events(&entry.bytes, &self.header).next();
             let time = time.and_then(Result::ok).map_or(0, |event| event.time);
             let events = by_cap.entry(entry.cap).or_default();
             events.push((time, entry.bytes.to_vec()));
         }
-        let mut threads: Vec<_> = self.threads.iter().collect();
-        threads.sort_unstable_by_key(|(id, _)| **id);
-        for (id, thread) in threads {
-            let events = by_cap.entry(thread.cap).or_default();
-            events.push((thread.cap_time, thread.replay(*id)));
-        }
-        for (cap, mut events) in by_cap {
-            events.sort_by_key(|(time, _)| *time);
-            let mut rest = &events[..];
-            while let Some((begin, _)) = rest.first() {
-                let mut len = 0;
-                let count = rest.iter().take_while(|(_, bytes)| {
-                    let first = len == 0;
-                    len += bytes.len();
-                    first || len <= BLOCK_LEN
-                });
-                let (block, others) = rest.split_at(count.count());
-                rest = others;
-                let len: usize = block.iter().map(|(_, bytes)| bytes.len()).sum();
-                let marker = BlockMarker {
-                    begin: *begin,
-                    size: u32::try_from(BlockMarker::LEN + len).expect("an event is far shorter"),
-                    end: now.max(*begin),
-                    cap,
-                };
-                out.extend(marker.encode());
-                block.iter().for_each(|(_, bytes)| out.extend(bytes));
-            }
+        by_cap
+    }
+}
+
+/// Events to be replayed, by the capability whose blocks they belong in, with their times.
+type ByCap = BTreeMap<Option<CapNo>, Vec<(u64, Vec<u8>)>>;
+
+/// Where a log was at a moment.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    /// Which log's.
+    of: Arc<()>,
+    /// The number of the next definition.
+    next: u64,
+    /// How far the threads had come that lived, and when they were labelled.
+    threads: HashMap<ThreadId, (Stage, Option<u64>)>,
+}
+
+/// Makes blocks of the events, each capability's in order of time.
+fn write_blocks(by_cap: ByCap, now: u64, out: &mut Vec<u8>) {
+    for (cap, mut events) in by_cap {
+        events.sort_by_key(|(time, _)| *time);
+        let mut rest = &events[..];
+        while let Some((begin, _)) = rest.first() {
+            let mut len = 0;
+            let count = rest.iter().take_while(|(_, bytes)| {
+                let first = len == 0;
+                len += bytes.len();
+                first || len <= BLOCK_LEN
+            });
+            let (block, others) = rest.split_at(count.count());
+            rest = others;
+            let len: usize = block.iter().map(|(_, bytes)| bytes.len()).sum();
+            let marker = BlockMarker {
+                begin: *begin,
+                size: u32::try_from(BlockMarker::LEN + len).expect("an event is far shorter"),
+                end: now.max(*begin),
+                cap,
+            };
+            out.extend(marker.encode());
+            block.iter().for_each(|(_, bytes)| out.extend(bytes));
         }
     }
 }
 
+/// What a thread does, where that is all that the event says: read at once, as most of what is tracked is
+/// that.
+#[inline]
+fn step(raw: &RawEvent<'_>, passes: u64) -> Option<(ThreadId, Last)> {
+    if !matches!(raw.id, 0..=2 | 8) {
+        return None;
+    }
+    let (thread, rest) = raw.payload.split_first_chunk()?;
+    let thread = ThreadId(u32::from_be_bytes(*thread));
+    let last = match (raw.id, rest) {
+        (0, _) => Last::Created,
+        (1, _) => Last::Runs,
+        (2, &[high, low, i0, i1, i2, i3]) => {
+            match StopStatus::from_code(u16::from_be_bytes([high, low]))? {
+                StopStatus::Finished => Last::Finished { passes },
+                status => Last::Stopped {
+                    status,
+                    info: u32::from_be_bytes([i0, i1, i2, i3]),
+                },
+            }
+        }
+        (8, &[high, low]) => Last::WokenUp {
+            other: CapNo::new(u16::from_be_bytes([high, low]))?,
+        },
+        // Ours are not like that.
+        _ => return None,
+    };
+    Some((thread, last))
+}
+
+/// Hashes the number of a thread: a program numbers them one after the other, and nobody else does.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Fibonacci hashing. The table wants both ends of the number to differ.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(32)
+    }
+}
+
 impl Thread {
+    fn new(begin: u64) -> Self {
+        Thread {
+            stage: Stage {
+                last: Last::Unknown,
+                last_time: 0,
+                cap: None,
+                cap_time: 0,
+            },
+            begin,
+            label: None,
+        }
+    }
+
+    fn lives(&self) -> bool {
+        !matches!(self.stage.last, Last::Finished { .. })
+    }
+
     fn label_len(&self) -> usize {
         self.label.as_ref().map_or(0, |(_, label)| label.len())
     }
@@ -421,33 +608,57 @@ impl Thread {
         OVERHEAD + self.label_len()
     }
 
-    /// What brings the thread to where it is, in the order that the state machines of readers want.
-    fn replay(&self, thread: ThreadId) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut say = |event: Event<'_>| event.encode_to_vec(self.cap_time, &mut out);
-        if self.last != Last::Unknown {
-            say(Event::CreateThread { thread });
-        }
+    fn say_label(&self, thread: ThreadId, out: &mut Vec<u8>) {
         if let Some((_, label)) = &self.label {
-            say(Event::ThreadLabel { thread, label });
+            self.stage.say(Event::ThreadLabel { thread, label }, out);
         }
+    }
+}
+
+impl Stage {
+    /// What is replayed of a thread has the time of when it last ran on its capability.
+    fn say(&self, event: Event<'_>, out: &mut Vec<u8>) {
+        event.encode_to_vec(self.cap_time, out);
+    }
+
+    fn say_made(&self, thread: ThreadId, out: &mut Vec<u8>) {
+        if self.last != Last::Unknown {
+            self.say(Event::CreateThread { thread }, out);
+        }
+    }
+
+    fn say_run(&self, thread: ThreadId, out: &mut Vec<u8>) {
+        self.say(Event::RunThread { thread }, out);
+    }
+
+    fn say_stopped(&self, thread: ThreadId, status: StopStatus, info: u32, out: &mut Vec<u8>) {
+        let stopped = Event::StopThread {
+            thread,
+            status,
+            info,
+        };
+        self.say(stopped, out);
+    }
+
+    /// What brings a thread that has been made to where it is, in the order that the state machines of
+    /// readers want.
+    fn say_last(&self, thread: ThreadId, out: &mut Vec<u8>) {
+        self.say_last_after(Last::Created, thread, out);
+    }
+
+    /// As [`say_last`](Self::say_last), for a thread of which `before` has been said. One that runs, and is
+    /// to do anything but stop, has to be stopped before.
+    fn say_last_after(&self, before: Last, thread: ThreadId, out: &mut Vec<u8>) {
         match self.last {
-            Last::Unknown | Last::Created => {}
-            Last::Runs => {
-                say(Event::RunThread { thread });
-            }
+            Last::Unknown | Last::Created | Last::Finished { .. } => {}
+            Last::Runs => self.say_run(thread, out),
             Last::Stopped { status, info } => {
-                say(Event::RunThread { thread });
-                say(Event::StopThread {
-                    thread,
-                    status,
-                    info,
-                });
+                if before != Last::Runs {
+                    self.say_run(thread, out);
+                }
+                self.say_stopped(thread, status, info, out);
             }
-            Last::WokenUp { other } => {
-                say(Event::ThreadWakeup { thread, other });
-            }
+            Last::WokenUp { other } => self.say(Event::ThreadWakeup { thread, other }, out),
         }
-        out
     }
 }

@@ -3,7 +3,7 @@
 mod written;
 
 use ghc_eventlog::format::{CapNo, Decoded, Decoder, Event, LossCause, Record};
-use ghc_eventlog::{AttachError, AttachOptions, Capability, EventLog, ReaderId, Sink};
+use ghc_eventlog::{AttachOptions, Capability, EventLog, ReaderId, Sink};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -379,51 +379,6 @@ fn a_reader_that_dies_in_the_middle_of_a_block_is_let_go_and_counted() {
     for content in [content.bytes(), other.content()] {
         assert_eq!(numbers(&Written::read("attach-dying", &content), 0), all);
     }
-}
-
-/// Takes a header, and then nothing as long as it is broken.
-struct Broken(Arc<AtomicBool>, Memory);
-
-impl Write for Broken {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.1.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn readers_that_come_while_the_sink_refuses_cost_no_more_memory_than_one() {
-    let broken = Arc::new(AtomicBool::new(false));
-    let memory = Memory::default();
-    let log = EventLog::builder()
-        .flush_interval(Duration::MAX)
-        .start(Broken(Arc::clone(&broken), memory.clone()))
-        .unwrap();
-    let mut capability = log.capability().unwrap();
-    log.flush().unwrap();
-    broken.store(true, Ordering::Relaxed);
-    capability.message("one");
-    let attach = || log.attach(Memory::default(), AttachOptions::default());
-    attach().unwrap();
-    capability.message("two");
-    attach().unwrap();
-    for number in 0..10 {
-        capability.message(&number.to_string());
-        let refused = attach().unwrap_err();
-        assert!(matches!(refused, AttachError::Sink(_)), "{refused}");
-    }
-    broken.store(false, Ordering::Relaxed);
-    attach().unwrap();
-    drop(capability);
-    assert_eq!(log.stop().unwrap().lost().total(), 0);
-    let written = Written::read("attach-broken-sink", &memory.content());
-    assert_eq!(written.messages(0).len(), 12);
 }
 
 /// Would have to wait every other time, and takes little.

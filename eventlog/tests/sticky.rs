@@ -320,6 +320,124 @@ fn threads_go_on_in_a_late_log_where_they_were() {
 }
 
 #[test]
+fn what_a_thread_did_before_it_finished_does_not_revive_it_whichever_capability_is_read_first() {
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let mut capabilities = [log.capability().unwrap(), log.capability().unwrap()];
+    let stop = |thread, status| Event::StopThread {
+        thread,
+        status,
+        info: 0,
+    };
+    for (number, first) in [(1, 0), (2, 1)] {
+        let thread = ThreadId(number);
+        let begins = &mut capabilities[first];
+        begins.emit(&Event::CreateThread { thread });
+        begins.emit(&Event::RunThread { thread });
+        begins.emit(&Event::ThreadLabel {
+            thread,
+            label: "gone",
+        });
+        begins.emit(&stop(thread, StopStatus::Yielding));
+        let ends = &mut capabilities[1 - first];
+        ends.emit(&Event::RunThread { thread });
+        ends.emit(&stop(thread, StopStatus::Finished));
+    }
+    // What was in the same blocks, and then nothing but what is known.
+    let contents = [redirect(&log), redirect(&log)];
+    log.flush().unwrap();
+    // The number is another thread's now.
+    let thread = ThreadId(1);
+    capabilities[1].emit(&Event::CreateThread { thread });
+    let last = redirect(&log);
+    log.stop().unwrap();
+    for content in contents {
+        let lines = lines(&content.bytes());
+        assert_eq!(count(&lines, "RunThread"), 0, "{lines:?}");
+        assert_eq!(count(&lines, "gone"), 0, "{lines:?}");
+    }
+    let states = validate_threads(&last.bytes()).unwrap();
+    assert_eq!(states, HashMap::from([(thread, "queued")]));
+}
+
+/// What a thread does next, from 0: is made, runs, waits, is woken up, runs again, finishes.
+fn step(capability: &mut Capability, thread: ThreadId, step: usize) {
+    let other = capability.number();
+    let stop = |status| Event::StopThread {
+        thread,
+        status,
+        info: 0,
+    };
+    capability.emit(&match step {
+        0 => Event::CreateThread { thread },
+        1 | 4 => Event::RunThread { thread },
+        2 => stop(StopStatus::BlockedOnMVar),
+        3 => Event::ThreadWakeup { thread, other },
+        _ => stop(StopStatus::Finished),
+    });
+}
+
+#[test]
+fn a_sink_that_is_continued_hears_of_what_was_defined_and_of_what_threads_did_while_it_was_away() {
+    const STEPS: usize = 6;
+    let (sink, content) = Sink::memory();
+    let log = EventLog::builder().sink(sink).unwrap();
+    let mut capabilities = [log.capability().unwrap(), log.capability().unwrap()];
+    // Each thread is left at one step and found at another, on the other capability.
+    let pairs = || (0..=STEPS).flat_map(|left| (left..=STEPS).map(move |found| (left, found)));
+    let thread = |(left, found): (usize, usize)| ThreadId((10 * left + found) as u32);
+    for (left, found) in pairs() {
+        for number in 0..left {
+            step(&mut capabilities[0], thread((left, found)), number);
+        }
+    }
+    definitions(1, &mut |event| log.emit(event));
+    let saved = log.sink();
+    log.set_sink(Sink::null(), Previous::Keep, Start::Header)
+        .unwrap();
+    for (left, found) in pairs() {
+        for number in left..found {
+            step(&mut capabilities[1], thread((left, found)), number);
+        }
+    }
+    let labelled = ThreadId(12);
+    capabilities[1].emit(&Event::ThreadLabel {
+        thread: labelled,
+        label: "named",
+    });
+    definitions(2, &mut |event| log.emit(event));
+    let marked = log
+        .emit_sticky(&Event::UserMarker { name: "marked" })
+        .unwrap();
+    capabilities[0].message("for nobody");
+    log.set_sink(saved, Previous::Close, Start::Continue)
+        .unwrap();
+    // They go on as they must.
+    for (left, found) in pairs() {
+        for number in found..STEPS {
+            step(&mut capabilities[0], thread((left, found)), number);
+        }
+    }
+    log.remove_sticky(marked);
+    assert_eq!(log.stop().unwrap().lost().total(), 0);
+    let content = content.bytes();
+    Written::read("sticky-continued", &content);
+    let states = validate_threads(&content).unwrap();
+    let made = pairs().filter(|pair| *pair != (0, STEPS)).count();
+    // One that was made and finished while the sink was away is nobody's business.
+    assert_eq!(states.len(), made);
+    assert!(states.values().all(|state| *state == "final"));
+    let lines = lines(&content);
+    for number in [1, 2] {
+        assert_eq!(count(&lines, &format!("InfoTable {{ info: {number},")), 1);
+        assert_eq!(count(&lines, &format!("cost_centre: {number}, ")), 1);
+    }
+    assert_eq!(count(&lines, "marked"), 1);
+    assert_eq!(count(&lines, "for nobody"), 0);
+    assert_eq!(count(&lines, r#"label: "named""#), 1);
+    assert_eq!(count(&lines, "CapCreate"), 2);
+}
+
+#[test]
 fn a_thread_that_ran_on_a_capability_that_is_gone_is_forgotten() {
     let log = EventLog::builder().sink(Sink::null()).unwrap();
     for number in 0..100 {
