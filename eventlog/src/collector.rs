@@ -15,6 +15,7 @@ use crate::sink::{Previous, Sink, Start, Unavailable};
 use crate::statistics::{BufferStatistics, Statistics};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -135,6 +136,9 @@ impl Collector {
         // Whatever has a stamp of before has been written after this.
         self.shared_writer.wait_for_writers();
         self.shared.gather();
+        // Who knows of an event on a buffer that was made meanwhile may have emitted the next one elsewhere.
+        self.adopt(registry);
+        let marks = marks.into_iter().chain(iter::repeat(0));
         let readers = [&mut self.shared].into_iter().chain(&mut self.capabilities);
         for (reader, mark) in readers.zip(marks) {
             let _ = self.outputs.drain(reader, Extent::Cut { mark, at, keeps });

@@ -163,6 +163,52 @@ fn a_cut_is_one_moment_for_all_capabilities() {
 }
 
 #[test]
+fn a_cut_is_one_moment_for_capabilities_that_are_made_meanwhile_too() {
+    let (first, content) = Sink::memory();
+    let mut contents = vec![content];
+    let log = EventLog::builder().sink(first).unwrap();
+    let mut old = log.capability().unwrap();
+    let done = AtomicBool::new(false);
+    let progress = AtomicU64::new(0);
+    thread::scope(|scope| {
+        // One after the other: no sink may have one without those before.
+        scope.spawn(|| {
+            let mut number = 0;
+            while !done.load(Ordering::Relaxed) {
+                let mut new = log.capability().unwrap();
+                emit_surely(&mut new, &number.to_string());
+                emit_surely(&mut old, &(number + 1).to_string());
+                number += 2;
+                progress.store(number, Ordering::Relaxed);
+            }
+        });
+        for round in 1..=300 {
+            while progress.load(Ordering::Relaxed) < 10 * round {
+                thread::yield_now();
+            }
+            let (sink, content) = Sink::memory();
+            contents.push(content);
+            log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    drop(old);
+    log.stop().unwrap();
+    let mut next = 0;
+    for (index, content) in contents.iter().enumerate() {
+        let written = Written::read_prefix(&content.bytes(), true);
+        let messages = written.events.iter().filter(|event| event.id == 19);
+        let mut found: Vec<u64> = messages.map(|event| event.text.parse().unwrap()).collect();
+        found.sort_unstable();
+        let count = found.len() as u64;
+        let expected: Vec<_> = (next..next + count).collect();
+        assert_eq!(found, expected, "sink {index}");
+        next += count;
+    }
+    assert_eq!(next, progress.into_inner());
+}
+
+#[test]
 fn a_capabilitys_events_of_before_the_switch_are_in_the_old_sink() {
     let (first, before) = Sink::memory();
     let (second, after) = Sink::memory();
