@@ -218,3 +218,17 @@ fn what_the_producer_did_before_its_end_is_seen() {
         assert!(consumer.is_closed());
     });
 }
+
+#[test]
+fn the_end_is_seen_in_a_chunk_that_is_not_used_up() {
+    model("the_end_is_seen_in_a_chunk_that_is_not_used_up", 16, || {
+        let (mut producer, consumer) = Builder::new(2, 1).max_chunks(1).spsc().unwrap();
+        assert_eq!(in_order::push(&mut producer, 0, 1), 1);
+        let sender = thread::spawn(move || drop(producer));
+        let mut inbox = Inbox::new(consumer);
+        inbox.pop().unwrap();
+        assert!(inbox.pop().is_err());
+        sender.join().unwrap();
+        assert!(inbox.pop().unwrap_err().is_closed());
+    });
+}

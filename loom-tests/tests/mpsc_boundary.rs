@@ -103,6 +103,28 @@ fn every_push_needs_the_chunk_just_read() {
 }
 
 #[test]
+fn every_push_of_another_thread_needs_the_chunk_just_read() {
+    model_with_floors(
+        "every_push_of_another_thread_needs_the_chunk_just_read",
+        [39, 33],
+        || {
+            let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();
+            producer.push(per_producer::item(0, 0)).unwrap();
+            let control = producer.control();
+            let used = control.pool().used();
+            let sender = thread::spawn(move || 1 + push(&mut producer, 0, 1, 2));
+            let mut inbox = Inbox::new(consumer);
+            inbox.look(2);
+            let pushed = sender.join().unwrap();
+            assert_ne!(inbox.taken, 0);
+            inbox.drain();
+            assert_eq!(inbox.taken, pushed);
+            assert!(control.pool().used() <= used, "there is one chunk");
+        },
+    );
+}
+
+#[test]
 fn two_producers_need_the_chunk_just_read() {
     model_with_floors("two_producers_need_the_chunk_just_read", [88, 900], || {
         let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();

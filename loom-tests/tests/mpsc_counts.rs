@@ -152,6 +152,35 @@ fn no_more_chunks_are_counted_than_there_are() {
 }
 
 #[test]
+fn a_slot_that_another_thread_sees_free_takes_an_item() {
+    model_with_floors(
+        "a_slot_that_another_thread_sees_free_takes_an_item",
+        [10, 40],
+        || {
+            let (mut producer, consumer) = ring(1, 1).mpsc().unwrap();
+            let control = producer.control();
+            producer.push(item(0, 0)).unwrap();
+            let sender = thread::spawn(move || {
+                let full = producer.is_full();
+                let pushed = push(&mut producer, 0, 1, 1);
+                assert!(
+                    full || pushed == 1,
+                    "there was a free slot, and nobody else to take it"
+                );
+                (producer, pushed)
+            });
+            let mut inbox = Inbox::new(consumer);
+            inbox.look(1);
+            let (_producer, pushed) = sender.join().unwrap();
+            assert_eq!(inbox.consumer.is_full(), pushed == 1);
+            inbox.drain();
+            assert_eq!(inbox.taken, 1 + pushed);
+            assert_eq!(control.chunks_in_use(), 1);
+        },
+    );
+}
+
+#[test]
 fn a_producer_counts_what_was_claimed() {
     model_with_floors("a_producer_counts_what_was_claimed", [7, 1], || {
         let (mut producer, consumer) = ring(4, 1).mpsc().unwrap();

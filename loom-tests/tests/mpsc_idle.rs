@@ -7,7 +7,7 @@ mod per_producer;
 use chunkring::{Builder, Policy, Pool, Source};
 use loom::thread;
 use loom_tests::model_with_floors;
-use per_producer::{Inbox, push};
+use per_producer::{Inbox, item, push};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -212,6 +212,85 @@ fn the_consumer_puts_a_chunk_where_two_look_for_one() {
             drop((producer, inbox));
             control.trim();
             assert_eq!(control.pool().used(), 0, "a chunk is lost");
+        },
+    );
+}
+
+#[test]
+fn chunks_that_have_left_the_ring_are_not_counted_as_too_many() {
+    model_with_floors(
+        "chunks_that_have_left_the_ring_are_not_counted_as_too_many",
+        [270, 180],
+        || {
+            let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).mpsc().unwrap();
+            let control = producer.control();
+            producer.push(item(0, 0)).unwrap();
+            let chunk = consumer.take_chunk().unwrap();
+            let owner = thread::spawn(move || drop(chunk));
+            producer.push(item(0, 1)).unwrap();
+            drop(consumer.pop().unwrap());
+            assert_eq!(control.chunks_in_use(), 1, "another was taken out");
+            control.trim();
+            producer.push(item(0, 2)).unwrap();
+            drop(consumer.pop().unwrap());
+            assert_eq!(control.chunks_in_use(), 1, "another was trimmed");
+            owner.join().unwrap();
+        },
+    );
+}
+
+#[test]
+fn chunks_that_the_pool_has_are_not_counted_as_too_many() {
+    model_with_floors(
+        "chunks_that_the_pool_has_are_not_counted_as_too_many",
+        [150, 7],
+        || {
+            let (mut producer, consumer) = Builder::new(1, 3).max_chunks(4).mpsc().unwrap();
+            let control = producer.control();
+            let mut inbox = Inbox::new(consumer);
+            assert_eq!(push(&mut producer, 0, 0, 3), 3);
+            let three = control.pool().used();
+            inbox.look(3);
+            assert_eq!(push(&mut producer, 0, 3, 3), 3);
+            let receiver = thread::spawn(move || {
+                inbox.look(3);
+                inbox
+            });
+            let used = control.chunks_in_use();
+            // One that is just given back may count twice.
+            assert!((2..=4).contains(&used), "{used} chunks");
+            let inbox = receiver.join().unwrap();
+            assert_eq!(inbox.taken, 6);
+            // Two are idle, and one is the pool's again.
+            assert_eq!((control.chunks_in_use(), control.pool().used()), (2, three));
+        },
+    );
+}
+
+#[test]
+fn preallocated_chunks_that_are_too_many_are_freed_when_they_were_read() {
+    model_with_floors(
+        "preallocated_chunks_that_are_too_many_are_freed_when_they_were_read",
+        [7, 1],
+        || {
+            let builder = Builder::new(1, 2).max_chunks(2).preallocate(true);
+            let (mut producer, consumer) = builder.mpsc().unwrap();
+            let control = producer.control();
+            assert_eq!(push(&mut producer, 0, 0, 2), 2);
+            let two = control.pool().used();
+            let mut inbox = Inbox::new(consumer);
+            control.set_chunks(1).unwrap();
+            let receiver = thread::spawn(move || {
+                inbox.pop().unwrap();
+                inbox
+            });
+            assert!(control.chunks_in_use() <= 2);
+            let _inbox = receiver.join().unwrap();
+            assert_eq!(
+                control.pool().used(),
+                two / 2,
+                "a smaller ring keeps a chunk"
+            );
         },
     );
 }

@@ -5,7 +5,7 @@
 
 mod in_order;
 
-use chunkring::{Builder, Control, ReserveError};
+use chunkring::{Builder, Control, Policy, ReserveError};
 use in_order::Inbox;
 use loom::thread;
 use loom_tests::{Tracked, model};
@@ -235,9 +235,20 @@ fn left_of_a_chunk(
     items: usize,
     change: impl FnOnce(&Control<Tracked>),
 ) -> (usize, usize) {
+    left_after(ring, items, |_| {}, change)
+}
+
+/// As [`left_of_a_chunk`]; `prepare` comes before the items.
+fn left_after(
+    ring: &Builder,
+    items: usize,
+    prepare: impl FnOnce(&Control<Tracked>),
+    change: impl FnOnce(&Control<Tracked>),
+) -> (usize, usize) {
     let (mut producer, mut consumer) = ring.spsc().unwrap();
-    assert_eq!(in_order::push(&mut producer, 0, items), items);
     let control = producer.control();
+    prepare(&control);
+    assert_eq!(in_order::push(&mut producer, 0, items), items);
     let before = control.pool().used();
     change(&control);
     let receiver = thread::spawn(move || {
@@ -270,6 +281,36 @@ fn a_chunk_too_many_is_freed_when_it_was_read() {
         let (before, after) = left_of_a_chunk(&ring, 2, |ring| ring.set_chunks(1).unwrap());
         assert_eq!(after, before / 2);
     });
+}
+
+#[test]
+fn a_chunk_too_many_is_freed_though_the_ring_began_with_fewer() {
+    model(
+        "a_chunk_too_many_is_freed_though_the_ring_began_with_fewer",
+        6,
+        || {
+            let ring = Builder::new(1, 1).max_chunks(2);
+            let grow = |ring: &Control<Tracked>| ring.set_chunks(2).unwrap();
+            let (before, after) = left_after(&ring, 2, grow, |ring| ring.set_chunks(1).unwrap());
+            assert_eq!(after, before / 2);
+        },
+    );
+}
+
+#[test]
+fn a_chunk_too_many_is_freed_though_the_ring_began_by_refusing() {
+    model(
+        "a_chunk_too_many_is_freed_though_the_ring_began_by_refusing",
+        6,
+        || {
+            let ring = Builder::new(1, 1).max_chunks(2);
+            let grow = |ring: &Control<Tracked>| {
+                ring.set_policy(Policy::Grow { max_chunks: 2 }).unwrap();
+            };
+            let (before, after) = left_after(&ring, 2, grow, |_| {});
+            assert_eq!(after, before / 2);
+        },
+    );
 }
 
 #[test]

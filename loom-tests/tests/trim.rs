@@ -225,3 +225,21 @@ fn two_idle_chunks_circulate() {
         assert_eq!(control.chunks_in_use(), 1, "the oldest was one too many");
     });
 }
+
+#[test]
+fn a_chunk_that_is_used_again_and_again_stays_in_the_table() {
+    model(
+        "a_chunk_that_is_used_again_and_again_stays_in_the_table",
+        1,
+        || {
+            let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
+            let control = producer.control();
+            let mut inbox = Inbox::new(consumer);
+            for number in 0..4 {
+                assert_eq!(in_order::push(&mut producer, number, 1), 1);
+                inbox.pop().unwrap();
+                assert_eq!(control.chunks_in_use(), 1, "after item {number}");
+            }
+        },
+    );
+}
