@@ -65,7 +65,7 @@ const BURST: u64 = 16;
 /// A producer's turns at the tail, where several are at work at once: each leaves it to the others for a while
 /// after it has claimed some slots. All that it has claimed is answered by then, so no item waits for that.
 pub(super) struct Turns {
-    /// The tail after this producer's last claim: what the next one finds if it is alone.
+    /// What the next of its claims that are looked at finds if it is alone.
     expected: Tail,
     /// The tail when it was last back.
     back: Tail,
@@ -83,18 +83,21 @@ impl Turns {
         }
     }
 
-    /// To be called when the claim of the one slot at `claim` has been answered.
+    /// To be called when the claim of the one slot at `claim` has been answered, if that is one of the slots that
+    /// are looked at: every `every`th of a chunk, a power of two.
     #[inline(always)]
-    pub(super) fn answered(&mut self, claim: Tail, tail: &AtomicU64) {
+    pub(super) fn answered(&mut self, claim: Tail, every: usize, tail: &AtomicU64) {
         if claim != self.expected {
             self.met_others(claim, tail);
         }
-        self.expected = claim.after(1);
+        self.expected = claim.after(every);
     }
 
     /// To be called with the tail after a claim of any other kind.
-    pub(super) fn claimed(&mut self, after: Tail) {
-        self.expected = after;
+    #[inline(always)]
+    pub(super) fn claimed(&mut self, after: Tail, every: usize) {
+        // A chunk's first slot is a multiple, unless the chunk is shorter: then no other slot of it is looked at.
+        self.expected = Tail(after.0.next_multiple_of(every as u64));
     }
 
     #[cold]
@@ -166,7 +169,7 @@ mod tests {
         let tail = AtomicU64::new(first.0);
         let push = |turns: &mut Turns, claim: Tail, now: u64| {
             tail.store(claim.0 + now, Ordering::Relaxed);
-            turns.answered(claim, &tail);
+            turns.answered(claim, 1, &tail);
             turns.back
         };
         let none = turns.back;
@@ -187,5 +190,29 @@ mod tests {
         assert_eq!(push(&mut turns, first.after(301), 1), first.after(302));
         // They have stopped meanwhile.
         assert!(!turns.contended);
+    }
+
+    #[test]
+    fn a_producer_that_is_alone_finds_what_it_expects() {
+        let first = Tail::open(Seq::new(7), 14);
+        // What a chunk's first push expects.
+        let mut turns = Turns::new();
+        turns.claimed(first, 8);
+        let (mut claim, mut looks) = (first, 0);
+        for run in (0..40).cycle().take(80) {
+            // A run of slots, as a record takes them, and as many single ones.
+            claim = claim.after(run);
+            turns.claimed(claim, 8);
+            for _ in 0..run {
+                if claim.since(first) % 8 == 0 {
+                    assert_eq!(claim, turns.expected);
+                    // Alone, so nobody looks at the tail.
+                    turns.answered(claim, 8, &AtomicU64::new(0));
+                    looks += 1;
+                }
+                claim = claim.after(1);
+            }
+        }
+        assert!(looks > 150, "{looks} looks");
     }
 }

@@ -108,6 +108,15 @@ impl<T> Producer<T> {
         }
     }
 
+    /// Slots from one push that asks for a line ahead, and finds out whether it is alone, to the next: those of
+    /// a line, as nearly as a power of two can say it, eight at most.
+    const LOOK_EVERY: usize = match size_of::<T>() {
+        ..=8 => 8,
+        ..=16 => 4,
+        ..=32 => 2,
+        _ => 1,
+    };
+
     /// Puts `item` in.
     ///
     /// Never blocks. Allocates a chunk when the current one is used up, none is idle, and the ring
@@ -153,8 +162,11 @@ impl<T> Producer<T> {
             (*self.first().add(index)).write(item);
             self.flags().item(index);
         }
-        self.prefetch_after(index);
-        self.turns.answered(tail, &self.shared.tail.next);
+        if index % Self::LOOK_EVERY == 0 {
+            self.prefetch_after(index);
+            let tail_word = &self.shared.tail.next;
+            self.turns.answered(tail, Self::LOOK_EVERY, tail_word);
+        }
         Ok(())
     }
 
@@ -348,7 +360,7 @@ impl<T> Producer<T> {
             );
             if claimed.is_ok() {
                 if let Some(index) = self.find(tail) {
-                    self.turns.claimed(tail.after(count));
+                    self.turns.claimed(tail.after(count), Self::LOOK_EVERY);
                     return Ok((index, count));
                 }
             }
