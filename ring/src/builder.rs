@@ -121,7 +121,8 @@ impl Builder {
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
     /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle
-    /// (two; or 64 KiB, 64 chunks at most, where it is for one producer and no [pool](Self::pool) is shared), and
+    /// (two; or 8 KiB, and up to 64 KiB, 64 chunks at most, if as many were in use lately, where it is for one producer
+    /// and no [pool](Self::pool) is shared), and
     /// gives the others' memory back.
     ///
     /// ```

@@ -73,9 +73,13 @@ pub(crate) struct Plan<T> {
 /// producer that is one chunk ahead need not wait for the pool.
 const KEEP_IDLE: usize = 2;
 
-/// Bytes of idle chunks that a ring for one producer keeps where nobody else can use them: a burst of as many
-/// comes and goes without the allocator. They fit into a core's second cache.
+/// Bytes of idle chunks that a ring for one producer keeps where nobody else can use them, and as many were needed
+/// lately: a burst of as many comes and goes without the allocator. They fit into a core's second cache.
 const KEEP_BYTES: usize = if cfg!(loom) { 0 } else { 64 << 10 };
+
+/// Bytes of them that stay also where fewer were needed lately: two halves that are at work at the same time are less in
+/// each other's way where they do not write the same few lines.
+pub(crate) const FEW_BYTES: usize = 8 << 10;
 
 impl<T> Settings<T> {
     pub(crate) fn new(plan: &Plan<T>) -> Self {

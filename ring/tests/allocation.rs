@@ -406,6 +406,33 @@ fn memory_returns_after_a_burst(builder: Builder, len: usize, kept: isize) {
 }
 
 #[test]
+fn a_ring_that_needs_few_chunks_for_long_keeps_few() {
+    let len = 128;
+    let chunk = HEAD + 1024;
+    let (mut producer, mut consumer) = Builder::new(len, 64).spsc::<u64>().unwrap();
+    let pool = producer.control().pool().clone();
+    for _ in 0..3 {
+        let burst = |producer: &mut Producer<u64>, consumer: &mut Consumer<u64>| {
+            assert_eq!(fill(producer), 64 * len);
+            assert_eq!(drain(consumer), 64 * len);
+        };
+        burst(&mut producer, &mut consumer);
+        let ((), allocations, _) = accounted(|| burst(&mut producer, &mut consumer));
+        assert_eq!(allocations, 0, "bursts come one after the other");
+        assert_eq!(pool.used() as isize, 64 * chunk);
+        // Never more than one chunk in use, for the two spans that a burst is remembered, and a round of the table
+        // until all that is idle has been met.
+        for item in 0..3 * 64 * len {
+            producer.push(item as u64).unwrap();
+            assert_eq!(consumer.pop(), Ok(item as u64));
+        }
+        // 8 KiB of idle chunks, the one in use, one that is on its way, and those of the pool.
+        let most = (8 + 2 + 16) * chunk;
+        assert!(pool.used() as isize <= most, "{} bytes", pool.used());
+    }
+}
+
+#[test]
 fn a_resize_allocates_nothing_and_a_shrink_frees_idle_chunks_at_once() {
     const CHUNK: isize = HEAD + 4 * 8;
     let builder = Builder::new(4, 8).max_chunks(64).preallocate(true);

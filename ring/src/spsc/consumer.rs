@@ -1,5 +1,6 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
+mod ahead;
 mod heels;
 mod overwritable;
 
@@ -9,6 +10,7 @@ use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
 use crate::primitive::{Ordering, Slot};
+use ahead::Ahead;
 use core::fmt;
 use core::ptr::{self, NonNull};
 use heels::Heels;
@@ -78,6 +80,7 @@ pub struct Consumer<T> {
     /// What `reclaimed` was when it was last looked at. It has not gone back since.
     reclaimed: usize,
     heels: Heels,
+    ahead: Ahead,
     /// The chunk that this half holds, in a ring that can be overwritten.
     held: HeldChunk<T>,
     /// Items that were taken from the chunks before that one.
@@ -106,6 +109,7 @@ impl<T> Consumer<T> {
             told: origin,
             reclaimed: origin,
             heels: Heels::default(),
+            ahead: Ahead::default(),
             held: HeldChunk {
                 first: ptr::null_mut(),
                 start: origin,
@@ -217,7 +221,8 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         // Always a fresh look at the tail, since more may have come than was known before.
-        self.refill_in_stream()?;
+        // Without a pause where there is little: who reads in place has many items at a time as a rule.
+        self.refill()?;
         Ok(ReadSlice { consumer: self })
     }
 
@@ -295,10 +300,11 @@ impl<T> Consumer<T> {
                     });
                 }
             }
+            let ready = tail.wrapping_sub(self.position);
             if !self.in_chunk {
                 self.enter();
+                self.ahead.see(ready);
             }
-            let ready = tail.wrapping_sub(self.position);
             if ready < self.end.wrapping_sub(self.position) {
                 self.limit = tail;
                 return Ok(());
@@ -381,10 +387,11 @@ impl<T> Consumer<T> {
             || chunks < settings.most_ever.load(Ordering::Relaxed)
                 && shared.exceeds(shared.producer.installed.load(Ordering::Relaxed), chunks);
         let mut many = || {
-            shared.has_idle(self.reclaimed, self.seq, len) && {
+            let lately = self.ahead.most();
+            shared.has_idle(self.reclaimed, self.seq, len, lately) && {
                 // As last seen, at least. The line is the producer's.
                 self.reclaimed = shared.reclaimed();
-                shared.has_idle(self.reclaimed, self.seq, len)
+                shared.has_idle(self.reclaimed, self.seq, len, lately)
             }
         };
         if outdated || many() {

@@ -28,8 +28,7 @@
 //!
 //! Two halves that run at once take the same cache lines from each other. So a consumer that catches its producer up
 //! again and again, and finds fewer items than four cache lines hold, lets four pause instructions pass
-//! (a tenth of a microsecond, about) and looks once more, in [`pop`](Consumer::pop) and
-//! [`read`](Consumer::read). The first look after one that found nothing never does, and where nothing came
+//! (a tenth of a microsecond, about) and looks once more, in [`pop`](Consumer::pop). The first look after one that found nothing never does, and where nothing came
 //! meanwhile, looks without a pause follow, twice as many each time. It also writes a byte into each cache line of
 //! a chunk from which it has taken every item, which makes it cheaper for the producer to fill it again.
 //!

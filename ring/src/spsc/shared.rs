@@ -66,7 +66,7 @@
 use super::taken::Taken;
 use crate::error::BuildError;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write};
-use crate::settings::{Plan, Resizable, Settings};
+use crate::settings::{FEW_BYTES, Plan, Resizable, Settings};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -248,15 +248,17 @@ impl<T> Shared<T> {
     }
 
     /// Whether as many chunks of `len` slots from `reclaimed` to before `seq` are idle as shall circulate within
-    /// the table, chunk `seq - 1` not counted.
-    pub(crate) fn has_idle(&self, reclaimed: usize, seq: usize, len: usize) -> bool {
+    /// the table, chunk `seq - 1` not counted, where `lately` slots were in use at once.
+    pub(crate) fn has_idle(&self, reclaimed: usize, seq: usize, len: usize, lately: usize) -> bool {
         let count = seq.wrapping_sub(reclaimed);
         let settings = &*self.settings;
-        (count as isize) > 0
-            && count > settings.keep_idle
-            // The product in brackets is at most the size of a chunk. Short ones count for more, since each
-            // has its head.
-            && (len * size_of::<T>()).max(1024).saturating_mul(count - 1) >= settings.keep_bytes
+        if (count as isize) <= 0 || count <= settings.keep_idle {
+            return false;
+        }
+        // Each product of sizes is at most the size of a chunk. Short chunks count for more, since each has its head.
+        let bytes = (len * size_of::<T>()).max(1024).saturating_mul(count - 1);
+        bytes >= settings.keep_bytes
+            || bytes >= FEW_BYTES && len.saturating_mul(count - 1) >= lately
     }
 
     /// Sequence number of the oldest chunk that may be idle.

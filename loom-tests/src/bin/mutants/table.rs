@@ -1514,11 +1514,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "read_without_a_look",
         file: CONSUMER,
-        find: "        self.refill_in_stream()?;
+        find: "        self.refill()?;
         Ok(ReadSlice { consumer: self })",
         nth: None,
         replace: "        if self.position == self.limit {
-            self.refill_in_stream()?;
+            self.refill()?;
         }
         Ok(ReadSlice { consumer: self })",
         bound: 2,

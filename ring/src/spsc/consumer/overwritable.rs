@@ -18,6 +18,9 @@ pub(super) struct HeldChunk<T> {
 /// How often a count is begun anew, at most, where chunks are being evicted.
 const LOOKS: usize = if cfg!(loom) { 2 } else { 8 };
 
+/// Slots that idle chunks are kept for, within bounds: a ring that is overwritten is one whose chunks are all in use.
+const FOR_ALL: usize = usize::MAX;
+
 impl<T> Consumer<T> {
     /// The rest of [`refill_at_boundary`](Self::refill_at_boundary) in a ring that can be overwritten.
     #[cold]
@@ -130,7 +133,7 @@ impl<T> Consumer<T> {
             // SAFETY: by invariant 4 the chunk is this half's, which has forgotten it, and every item has
             // been moved out.
             unsafe { settings.form.free(first, len, &settings.pool) };
-        } else if shared.has_idle(shared.reclaimed(), self.seq.wrapping_add(1), len) {
+        } else if shared.has_idle(shared.reclaimed(), self.seq.wrapping_add(1), len, FOR_ALL) {
             // SAFETY: as above.
             unsafe { settings.form.put(first, len, &settings.pool) };
         } else {
