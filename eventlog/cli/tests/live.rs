@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ghc_eventlog::format::{Decoder, Record};
+use ghc_eventlog::format::{Decoder, FieldType, Record, UserEventType, Value};
+use ghc_eventlog::{Address, AttachOptions, EventLog, Previous, Sink, Start};
 use server::Then;
 use support::{LOGS, Ran, command, log, run};
 
@@ -353,4 +354,49 @@ fn record_does_not_write_over_what_it_reads_and_mends_a_cut_file() {
     let want = [&bytes[..whole(&bytes, at)], &[0xff; 2]].concat();
     assert!(fs::read(&mended).unwrap() == want);
     assert_eq!(run(["check", path(&mended)]).code, 0);
+}
+
+#[test]
+fn a_log_that_a_program_writes_is_recorded_and_followed_at_once_until_it_is_stopped() {
+    const EVENTS: u32 = 200;
+    let dir = tempfile::tempdir().unwrap();
+    let (socket, recorded) = (dir.path().join("socket"), dir.path().join("recorded"));
+    let beat = UserEventType::builder(0, "heartbeat")
+        .field("number", FieldType::U32)
+        .build()
+        .unwrap();
+    let log = EventLog::builder()
+        .declare(&beat)
+        .sink(Sink::null())
+        .unwrap();
+    // Held up for as long as a busy machine may need.
+    let options = AttachOptions::default().linger(LONG);
+    let _listener = log.listen(Address::Unix(socket.clone()), options).unwrap();
+    let record = spawn(&["record", path(&socket), "-o", path(&recorded)]);
+    let tail = spawn(&["tail", path(&socket)]);
+    wait_until("both are attached", || log.statistics().readers.len() == 2);
+    let mut capability = log.capability().unwrap();
+    for number in 0..EVENTS {
+        if number == EVENTS / 2 {
+            log.set_sink(Sink::memory().0, Previous::Close, Start::Header)
+                .unwrap();
+        }
+        let values = [Value::U32(number)];
+        capability.try_emit(&beat.event(&values).unwrap()).unwrap();
+    }
+    drop(capability);
+    log.stop().unwrap();
+
+    let record = Ran::from(record.wait_with_output().unwrap());
+    assert_eq!((record.code, record.err.as_str()), (0, ""));
+    let tail = Ran::from(tail.wait_with_output().unwrap());
+    assert_eq!((tail.code, tail.err.as_str()), (0, ""));
+    assert_eq!(run(["check", path(&recorded)]).code, 0);
+    let beats = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains("heartbeat"));
+        lines.map(str::to_owned).collect()
+    };
+    let shown = beats(&run(["show", "--unsorted", path(&recorded)]).out);
+    assert_eq!(shown.len(), EVENTS as usize);
+    assert_eq!(shown, beats(&tail.out));
 }
