@@ -57,6 +57,26 @@ fn what_is_being_read_stays_while_the_ring_is_overwritten_ten_times_round() {
 }
 
 #[test]
+fn what_growth_has_added_is_freed_when_it_is_overwritten() {
+    let pool = Pool::new(usize::MAX).unwrap();
+    let builder = Builder::new(8, 4).max_chunks(18).overwritable(true);
+    let (mut producer, mut consumer) = builder.pool(&pool).spsc().unwrap();
+    let control = producer.control();
+    while producer.push(0).is_ok() {}
+    let of_four = pool.used();
+    control.set_policy(Policy::Grow { max_chunks: 18 }).unwrap();
+    while producer.push(1).is_ok() {}
+    assert_eq!(pool.used(), of_four / 4 * 18);
+    control.set_policy(Policy::Overwrite).unwrap();
+    for _ in 0..8 {
+        producer.push(2).unwrap();
+    }
+    assert_eq!(pool.used(), of_four);
+    assert_eq!(consumer.try_iter().count(), 4 * 8);
+    assert_eq!(pool.used(), of_four);
+}
+
+#[test]
 fn the_end_of_a_held_chunk_is_known_when_its_entry_is_another_chunks() {
     for reader_goes_first in [false, true] {
         let ledger = Ledger::new();

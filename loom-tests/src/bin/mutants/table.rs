@@ -3439,7 +3439,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "surplus_chunk_leaked",
         file: POVER,
-        find: "                unsafe { form.put(first, len, &shared.settings.pool) };
+        find: "                unsafe { form.free(first, len, &shared.settings.pool) };
 ",
         nth: None,
         replace: "                let _ = first;

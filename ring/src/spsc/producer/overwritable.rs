@@ -37,9 +37,9 @@ impl<T> Producer<T> {
                 break Some(Refused::Full);
             }
             if let Some(first) = evicted.take() {
-                // More than one must go.
+                // More than one must go: there have been more than there shall be now.
                 // SAFETY: by invariant 4 the chunk is this half's, and its items have been dropped.
-                unsafe { form.put(first, len, &shared.settings.pool) };
+                unsafe { form.free(first, len, &shared.settings.pool) };
             }
             match self.evict(seen) {
                 Some((first, its_len)) if its_len == len => evicted = Some(first),
