@@ -176,7 +176,8 @@ impl<T> Slot<T> {
     /// before it can be filled again, while one that was written is simply handed over, at a third of the cost.
     ///
     /// # Safety
-    /// The slots must lie in one chunk and hold no values, and nobody else may access them during the call.
+    /// The slots must lie in one chunk and hold no values (but such as are leaked: nobody looks at them any
+    /// more), and nobody else may access them during the call.
     #[inline(always)]
     pub(crate) unsafe fn finish(first: *mut Self, count: usize) {
         // Every slot ends a line.
@@ -196,7 +197,8 @@ impl<T> Slot<T> {
             // The last byte of the line in which the slots begin, and of each that follows.
             let mut last = LINE - 1 - start as usize % LINE;
             while last < bytes {
-                // SAFETY: the byte lies within the slots, which the caller has to itself, and which hold nothing.
+                // SAFETY: the byte lies within the slots, which the caller has to itself, and which hold nothing
+                // that anybody looks at; a slot may be of any bytes.
                 unsafe { start.add(last).write(0) };
                 last += LINE;
             }
@@ -310,7 +312,8 @@ pub(crate) const LINE: usize = 64;
 #[inline(always)]
 pub(crate) fn prefetch_to_write(address: usize) {
     // By hand, since the compiler makes a prefetch for reading of its intrinsic, and that leaves the line shared.
-    // Processors that don't know the instruction take it for none.
+    // Processors that don't know the instruction take it for none; all but Intel's first ones of 64 bits, from 2004
+    // and 2005, which the systems of today don't run on for the same reason.
     #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
     // SAFETY: the instruction changes nothing that the program can see, and does not fault.
     unsafe {

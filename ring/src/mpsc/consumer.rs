@@ -163,8 +163,8 @@ impl<T> Consumer<T> {
     /// Looks for items at `position`; on success `limit` is beyond it.
     #[inline(never)]
     fn refill(&mut self) -> Result<(), PopError> {
-        if self.position == self.limit {
-            self.looks.put_off();
+        if self.position == self.limit && self.looks.are_put_off() && self.put_off() {
+            return Ok(());
         }
         if self.find(false, false) {
             self.looks.found(self.runs_found, self.limit == self.len);
@@ -187,6 +187,24 @@ impl<T> Consumer<T> {
         } else {
             Err(PopError::Closed)
         }
+    }
+
+    /// Pauses before a look. True where that look has come first, and has found something.
+    #[cold]
+    #[inline(never)]
+    fn put_off(&mut self) -> bool {
+        let found = self.looks.are_checked() && self.find(false, false);
+        // What a complete chunk has left does not become more.
+        if found && self.limit == self.len {
+            return true;
+        }
+        self.looks.pause();
+        if found {
+            let before = self.limit;
+            self.scan(false);
+            self.looks.learn(self.limit != before);
+        }
+        found
     }
 
     /// Goes to the next item, over slots that stay unused. Quiet: see [`Runs::quiet`]; locked: see
@@ -281,7 +299,7 @@ impl<T> Consumer<T> {
             return true;
         }
         if len * size_of::<T>() <= MOST_OWNED {
-            // SAFETY: the chunk is this half's, and its items are gone.
+            // SAFETY: the chunk is this half's, and its items are gone, or were leaked with a forgotten grant.
             unsafe { Slot::finish(first.as_ptr(), len) };
         }
         if shared.idle.has_room() {

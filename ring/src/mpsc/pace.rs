@@ -14,26 +14,70 @@ const MANY: usize = 32;
 /// Pauses that a look is put off at most.
 const MOST_BEFORE_A_LOOK: u32 = 32;
 
+/// Looks that are put off as long as can be, of which one finds out whether that is of any use.
+const CHECK: u32 = 16;
+
+/// Looks that are not put off after it was of no use, as a power of two: at the most.
+const MAX_RESTS: u32 = 10;
+
 /// The consumer's looks at a chunk that is being filled: put off where each finds some runs, but few, so that
-/// the producers are at work just there.
+/// the producers are at work just there. Where one thread has both halves they are not, though its looks find
+/// the same: then nothing comes during the pauses, and the next looks are done without, twice as many each time.
 #[derive(Default)]
 pub(super) struct Looks {
     pauses: u32,
+    /// Looks that are still to be put off before one finds out again.
+    unchecked: u32,
+    /// Looks that are still not to be put off.
+    rest: u32,
+    /// How often in a row nothing has come during the pauses.
+    in_vain: u32,
 }
 
 impl Looks {
-    /// To be called before a look where nothing is known to be there.
+    /// Whether a look is to be put off, of which nothing is known to be there.
     #[inline]
-    pub(super) fn put_off(&self) {
+    pub(super) fn are_put_off(&self) -> bool {
+        // To a model, pauses are nothing, and another look only more to explore.
+        self.pauses != 0 && !cfg!(loom)
+    }
+
+    /// Whether there is to be a look before the pauses, too, so that one sees what they are good for.
+    #[inline]
+    pub(super) fn are_checked(&mut self) -> bool {
+        if self.pauses < MOST_BEFORE_A_LOOK {
+            return false;
+        }
+        let now = self.unchecked == 0;
+        self.unchecked = if now { CHECK } else { self.unchecked } - 1;
+        now
+    }
+
+    #[inline]
+    pub(super) fn pause(&self) {
         for _ in 0..self.pauses {
             pause();
+        }
+    }
+
+    /// Tells whether more was there after the pauses than before.
+    pub(super) fn learn(&mut self, more: bool) {
+        if more {
+            self.in_vain = 0;
+        } else {
+            self.in_vain = (self.in_vain + 1).min(MAX_RESTS);
+            self.rest = 1 << self.in_vain;
+            self.pauses = 0;
+            self.unchecked = 0;
         }
     }
 
     /// Tells of a look that has found something: how many runs, and whether it has come to the chunk's end.
     #[inline]
     pub(super) fn found(&mut self, runs: usize, all: bool) {
-        if runs < 2 {
+        if self.rest != 0 {
+            self.rest -= 1;
+        } else if runs < 2 {
             // Whoever answers item by item is not to wait.
             self.pauses = 0;
         } else if runs > 2 * MANY {
@@ -160,6 +204,33 @@ mod tests {
         looks.found(2, false);
         looks.found(1, false);
         assert_eq!(looks.pauses, 0);
+    }
+
+    #[test]
+    fn looks_are_hardly_put_off_where_nothing_comes_meanwhile() {
+        let mut looks = Looks::default();
+        let rounds = 100_000;
+        let mut pauses = 0;
+        for _ in 0..rounds {
+            if looks.are_put_off() {
+                pauses += looks.pauses;
+                if looks.are_checked() {
+                    looks.learn(false);
+                    continue;
+                }
+            }
+            looks.found(10, false);
+        }
+        assert!((1_000..=10_000).contains(&pauses), "{pauses} pauses");
+        while !(looks.are_put_off() && looks.are_checked()) {
+            looks.found(10, false);
+        }
+        looks.learn(true);
+        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK, "it goes on where it pays");
+        let unchecked = (0..).take_while(|_| !looks.are_checked()).count();
+        assert_eq!(unchecked, CHECK as usize - 1);
+        looks.learn(false);
+        assert_eq!((looks.pauses, looks.rest), (0, 2), "a new beginning");
     }
 
     #[test]
