@@ -494,17 +494,27 @@ mod waiting {
 
     #[test]
     fn a_thread_that_is_refused_its_place_among_those_who_wait_looks_again() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicBool, Ordering};
+
         let (producer, consumer) = bounded(1).unwrap();
         let (mut producer, mut consumer) = wait::pair(producer, consumer).unwrap();
         let control = producer.control();
+        let waits_again = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&waits_again);
         let receiver = thread::spawn(move || {
             with_grants(0, || {
                 let limit = Duration::from_millis(30);
                 let refused = consumer.pop_wait_for(limit);
+                told.store(true, Ordering::Relaxed);
                 (refused, consumer.pop_wait())
             })
         });
-        thread::sleep(Duration::from_millis(45));
+        // An item that came before would be the first wait's, and the second have no end.
+        while !waits_again.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(15));
         assert_eq!(control.waiting(), (0, 0), "it has no place");
         producer.push(7).unwrap();
         let (refused, popped) = receiver.join().unwrap();
