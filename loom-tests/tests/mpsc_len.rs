@@ -4,7 +4,7 @@
 
 use chunkring::Builder;
 use loom::thread;
-use loom_tests::{Tracked, model};
+use loom_tests::{Tracked, model, model_with_floors};
 
 #[test]
 fn a_producer_counts_every_item_that_is_not_taken() {
@@ -49,4 +49,29 @@ fn no_more_is_counted_than_fits() {
         assert!(other.len() <= 1);
         drop((sender.join().unwrap(), reader.join().unwrap()));
     });
+}
+
+#[test]
+fn no_more_is_counted_than_fits_when_the_tail_is_all_that_is_seen() {
+    model_with_floors(
+        "no_more_is_counted_than_fits_when_the_tail_is_all_that_is_seen",
+        [36, 1100],
+        || {
+            let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(2).mpsc().unwrap();
+            let other = producer.clone();
+            producer.push(Tracked::new(0)).unwrap();
+            let both = thread::spawn(move || {
+                drop(consumer.pop().unwrap());
+                producer.push(Tracked::new(1)).unwrap();
+                (producer, consumer)
+            });
+            let counter = thread::spawn(move || {
+                // So that the halves have done all, of which nothing need be seen.
+                thread::yield_now();
+                assert!(other.len() <= 1);
+                other
+            });
+            drop((both.join().unwrap(), counter.join().unwrap()));
+        },
+    );
 }

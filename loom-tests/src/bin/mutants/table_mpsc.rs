@@ -2031,7 +2031,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "        let tail = Tail(load_u64_before_write(&self.tail.next, Ordering::Relaxed));
         // Relaxed, here",
         bound: 2,
-        fate: KilledByPlain(&["mpsc_len::no_more_is_counted_than_fits"]),
+        fate: KilledByPlain(&["mpsc_len::no_more_is_counted_than_fits_when_the_tail_is_all_that_is_seen"]),
         why: "the second look at what was taken comes before the look at the tail",
     },
     Mutant {
