@@ -15,9 +15,8 @@ impl EventLog {
     /// It is served by a thread of its own from a queue of its own. Where the queue is full blocks
     /// are dropped for this reader alone; it is told so at that place by an
     /// [`EventsLost`](crate::format::Event::EventsLost) event for each capability, and
-    /// [`Statistics::readers`](crate::Statistics::readers) counts it. What a dropped block itself told
-    /// of losses is not told to it again, and neither are sticky events in it: it may have threads that
-    /// it has not seen being made. A reader that is slow, stuck or
+    /// [`Statistics::readers`](crate::Statistics::readers) counts it. Sticky events
+    /// in a dropped block are not told again: it may have threads that it has not seen being made. A reader that is slow, stuck or
     /// dead disturbs nobody. One whose writer fails is let go; a writer that would have to wait
     /// (`WouldBlock`, `TimedOut`) is tried again.
     ///

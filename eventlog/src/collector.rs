@@ -121,8 +121,8 @@ impl Collector {
     /// Hands out what was committed when this was called, on whatever buffer, and of what comes
     /// meanwhile what has a time stamp of before the call: the events of one moment and before. The
     /// outputs keep what they do not take; all of it, however much, where they are not too far behind, and
-    /// else nothing.
-    fn cut(&mut self, registry: &Mutex<Registry>) {
+    /// else nothing. Tells that time: what is left is later.
+    fn cut(&mut self, registry: &Mutex<Registry>) -> u64 {
         self.adopt(registry);
         // An event of the shared buffer can be read only when those before it have been written.
         self.shared_writer.wait_for_writers();
@@ -143,6 +143,7 @@ impl Collector {
         for (reader, mark) in readers.zip(marks) {
             let _ = self.outputs.drain(reader, Extent::Cut { mark, at, keeps });
         }
+        at
     }
 
     /// Goes on in another sink.
@@ -169,13 +170,15 @@ impl Collector {
         }
         // What it still refuses it keeps, and what follows, too.
         let _ = self.outputs.retry();
-        self.cut(registry);
+        let at = self.cut(registry);
         let begun = match start {
             Start::Header => {
                 let beginning = self.outputs.beginning();
                 delivery.begin(self.outputs.header(), &beginning)
             }
-            Start::Continue => delivery.retry().map(|()| self.outputs.tell(&mut delivery)),
+            Start::Continue => delivery
+                .retry()
+                .map(|()| self.outputs.tell(&mut delivery, at)),
         };
         if let Err(source) = begun {
             match start {
@@ -221,10 +224,8 @@ impl Collector {
 
     /// Takes a reader out that has been given what was emitted up to now.
     pub(crate) fn detach(&mut self, registry: &Mutex<Registry>, id: ReaderId) -> Option<Reader> {
-        if self.stopped_at.is_none() {
-            if self.offer_backlog().is_ok() {
-                self.cut(registry);
-            }
+        if self.stopped_at.is_none() && self.offer_backlog().is_ok() {
+            self.cut(registry);
         }
         self.outputs.detach(id)
     }

@@ -82,7 +82,8 @@
 //!
 //! Each buffer is allocated when its capability is made ([512 KiB](Builder::buffer_size)), can be
 //! [resized](EventLog::resize), and is freed when the capability is gone and its last event has been
-//! written. A sink that refuses a block makes the collector keep a copy of that block. What comes out of
+//! written. A sink that refuses a block makes the collector keep a copy of that block, and where readers go on
+//! meanwhile [8 MiB at most](Builder::sink_backlog), and a cut. What comes out of
 //! the shared buffer is copied once on its way. Sticky events take
 //! [64 MiB at most](Builder::sticky_limit), and a reader's queue [8 MiB](AttachOptions::queue). A log that is
 //! [kept in memory](#keeping-it-in-memory) hands a filled chunk on without copying it, and the thread that

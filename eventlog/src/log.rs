@@ -278,8 +278,8 @@ impl Builder {
             sticky,
             Arc::clone(&marks),
             header,
-            self.sink_backlog,
-        );
+        )
+        .with_backlog(self.sink_backlog);
         let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
         let core = Arc::new(Core {
             collector: CollectorLock::new(collector, Arc::clone(&signals)),

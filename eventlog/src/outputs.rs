@@ -81,7 +81,6 @@ impl Outputs {
         sticky: Sticky,
         marks: Arc<Mutex<Marks>>,
         header: Arc<Header>,
-        backlog_limit: usize,
     ) -> Self {
         if let Some(store) = delivery.store() {
             store.serve(&signals);
@@ -92,7 +91,7 @@ impl Outputs {
             sticky,
             marks,
             primary: Primary::Writer { sink, delivery },
-            backlog_limit,
+            backlog_limit: 0,
             refusal: None,
             readers: Vec::new(),
             last_reader: 0,
@@ -103,6 +102,12 @@ impl Outputs {
             overwritten: BTreeMap::new(),
             signals,
         }
+    }
+
+    /// Keeps so many bytes of blocks for a sink that refuses while others go on.
+    pub(crate) fn with_backlog(mut self, bytes: usize) -> Self {
+        self.backlog_limit = bytes;
+        self
     }
 
     /// Makes blocks of what the buffer holds, and hands them out.
@@ -335,13 +340,12 @@ impl Outputs {
         beginning
     }
 
-    /// Tells a sink that has been left what has come since then.
-    pub(crate) fn tell(&mut self, delivery: &mut Delivery) {
+    /// Tells a sink that has been left what has come from then until the time `at`.
+    pub(crate) fn tell(&mut self, delivery: &mut Delivery, at: u64) {
         self.sticky.unmark(&mut lock(&self.marks));
         if let Some(moment) = delivery.take_left() {
             let mut blocks = Vec::new();
-            self.sticky
-                .blocks_since(&moment, self.clock.now(), &mut blocks);
+            self.sticky.blocks_since(&moment, at, &mut blocks);
             delivery.go_on(blocks);
         }
     }

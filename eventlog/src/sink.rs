@@ -16,8 +16,8 @@ use std::time::Duration;
 /// A sink is used by one thread at a time, gets whole blocks in few large writes, and needs no
 /// buffer of its own. It may take part of a write, fail and recover, block, or panic (an error like
 /// any other). What it refuses is kept, and offered again before anything else. While it blocks the
-/// collector waits for it, and so do attached readers and the calls that wait for the collector; threads that emit never
-/// do, and what does not fit into their buffers meanwhile is counted as [lost](crate::Lost).
+/// collector waits for it, and so do attached readers and the calls that wait for the collector; threads
+/// that emit never do, and what does not fit into their buffers meanwhile is counted as [lost](crate::Lost).
 ///
 /// [`EventLog::set_sink`]: crate::EventLog::set_sink
 /// [`Previous::Keep`]: crate::Previous::Keep
@@ -84,8 +84,11 @@ pub enum Previous {
 pub enum Start {
     /// With the header and the sticky events: a valid log from its first byte.
     Header,
-    /// With the next block: the sink has begun a log before. What happened while it was away is
-    /// missing there.
+    /// Without a header: the sink has begun a log before. What happened while it was away is missing there,
+    /// but for the [sticky events](EventLog::emit_sticky) that came meanwhile, and for what brings threads
+    /// from where they were to where they are; one that has finished is said to stop there. That capabilities
+    /// and sets have gone is not told. Nothing is told to a flight recorder, or to a sink that was not kept by
+    /// this log.
     Continue,
 }
 

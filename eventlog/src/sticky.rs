@@ -388,7 +388,7 @@ impl Sticky {
             let stage = thread.stage;
             let mut events = Vec::new();
             stage.say_made(id, &mut events);
-            thread.say_label(id, &mut events);
+            thread.say_label(id, stage.cap_time, &mut events);
             stage.say_last(id, &mut events);
             let of_cap = by_cap.entry(stage.cap).or_default();
             of_cap.push((stage.cap_time, events));
@@ -410,9 +410,10 @@ impl Sticky {
     }
 
     /// The events that tell what has come since, as blocks: what has been defined, and what each thread has
-    /// done, in the order that the state machines of readers want. None where it was not a moment of this
-    /// log.
-    pub(crate) fn blocks_since(&self, moment: &Moment, now: u64, out: &mut Vec<u8>) {
+    /// done, in the order that the state machines of readers want. They are of the time `at`, when the log
+    /// comes back: what was there is earlier, and what follows is later. None where it was not a moment of
+    /// this log.
+    pub(crate) fn blocks_since(&self, moment: &Moment, at: u64, out: &mut Vec<u8>) {
         if !Arc::ptr_eq(&self.identity, &moment.of) {
             return;
         }
@@ -424,19 +425,17 @@ impl Sticky {
             }
         };
         for (id, thread) in self.living() {
-            let stage = thread.stage;
+            let at_last = thread.stage;
+            let stage = at_last.at(at);
             let (before, labelled) = match moment.threads.get(&id) {
                 Some((before, labelled)) => (Some(*before), *labelled),
                 None => (None, None),
             };
             let mut events = Vec::new();
             match before.filter(|before| before.last != Last::Unknown) {
-                Some(before) if before != stage => {
+                Some(before) if before != at_last => {
                     if before.last == Last::Runs && !matches!(stage.last, Last::Stopped { .. }) {
-                        // Where it ran, and before anything that it did later.
-                        let mut stopped = Vec::new();
-                        before.say_stopped(id, StopStatus::Yielding, 0, &mut stopped);
-                        say(before, stopped);
+                        stage.say_stopped(id, StopStatus::Yielding, 0, &mut events);
                     }
                     stage.say_last_after(before.last, id, &mut events);
                 }
@@ -447,7 +446,7 @@ impl Sticky {
                 }
             }
             if thread.label.as_ref().map(|(time, _)| *time) != labelled {
-                thread.say_label(id, &mut events);
+                thread.say_label(id, at, &mut events);
             }
             say(stage, events);
         }
@@ -455,14 +454,15 @@ impl Sticky {
             before.last != Last::Unknown && !self.threads.get(id).is_some_and(Thread::lives)
         });
         for (id, (before, _)) in gone {
+            let before = before.at(at);
             let mut events = Vec::new();
             if before.last != Last::Runs {
                 before.say_run(*id, &mut events);
             }
             before.say_stopped(*id, StopStatus::Finished, 0, &mut events);
-            say(*before, events);
+            say(before, events);
         }
-        write_blocks(by_cap, now, out);
+        write_blocks(by_cap, at, out);
     }
 
     /// The threads that live, in order.
@@ -608,14 +608,22 @@ impl Thread {
         OVERHEAD + self.label_len()
     }
 
-    fn say_label(&self, thread: ThreadId, out: &mut Vec<u8>) {
+    fn say_label(&self, thread: ThreadId, time: u64, out: &mut Vec<u8>) {
         if let Some((_, label)) = &self.label {
-            self.stage.say(Event::ThreadLabel { thread, label }, out);
+            Event::ThreadLabel { thread, label }.encode_to_vec(time, out);
         }
     }
 }
 
 impl Stage {
+    /// The same, to be told as of another time.
+    fn at(self, time: u64) -> Self {
+        Stage {
+            cap_time: time,
+            ..self
+        }
+    }
+
     /// What is replayed of a thread has the time of when it last ran on its capability.
     fn say(&self, event: Event<'_>, out: &mut Vec<u8>) {
         event.encode_to_vec(self.cap_time, out);
