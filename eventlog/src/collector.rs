@@ -69,12 +69,16 @@ impl Collector {
         }
         self.adopt(registry);
         self.outputs.begin_pass()?;
+        let settled = self.outputs.wants_settling();
+        if settled {
+            self.shared_writer.wait_for_writers();
+        }
         // The shared buffer first: it introduces the capabilities.
         self.outputs.drain(&mut self.shared, extent)?;
         for reader in &mut self.capabilities {
             self.outputs.drain(reader, extent)?;
         }
-        self.outputs.end_pass(extent);
+        self.outputs.end_pass(extent, settled);
         self.retire(registry)?;
         self.outputs.take_refusal()
     }

@@ -26,7 +26,12 @@ struct Pending {
     cap: Option<CapNo>,
     time: u64,
     bytes: Vec<u8>,
+    /// Passes that had ended when it was emitted.
+    passes: u64,
 }
+
+/// Marks of which nobody asks why they are there.
+const MANY: usize = 256;
 
 /// What the program said of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +47,7 @@ pub(crate) struct Marks {
     next: u64,
     pending: Vec<Pending>,
     removed: Vec<u64>,
+    passes: u64,
 }
 
 impl Marks {
@@ -62,6 +68,7 @@ impl Marks {
             cap,
             time,
             bytes,
+            passes: self.passes,
         });
         id
     }
@@ -78,6 +85,23 @@ impl Marks {
             Some(mark) => mark.removed = true,
             None => self.removed.push(number),
         }
+    }
+
+    /// Whether there are so many that some are worth being looked for: those of events that were overwritten.
+    pub(crate) fn wants_settling(&self) -> bool {
+        self.pending.len() > MANY
+    }
+
+    /// A pass over all buffers has ended. What a capability had emitted when it began has been seen, or was
+    /// overwritten in its buffer and never will be. So it is with the shared buffer where the pass was
+    /// `settled`: where no writer that had begun before was left. Behind an event that is still being written,
+    /// others are not seen.
+    pub(crate) fn end_pass(&mut self, settled: bool) {
+        let passes = self.passes;
+        self.passes += 1;
+        let may_come = |mark: &Pending| mark.cap.is_none() && !settled;
+        self.pending
+            .retain(|mark| mark.passes == passes || may_come(mark));
     }
 
     /// What has been removed since it was last asked.
@@ -98,5 +122,38 @@ impl Marks {
             false => Mark::Sticky(number),
             true => Mark::Removed,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Event;
+
+    #[test]
+    fn the_mark_of_an_event_that_is_never_seen_goes_after_the_next_whole_pass() {
+        let mut marks = Marks::default();
+        let event = Event::UserMessage { text: "lost" };
+        let own = Some(CapNo::default());
+        let left = |marks: &Marks| {
+            marks
+                .pending
+                .iter()
+                .map(|mark| mark.time)
+                .collect::<Vec<_>>()
+        };
+        marks.end_pass(true);
+        marks.add(own, 7, &event);
+        marks.add(None, 8, &event);
+        // This pass may have begun before.
+        marks.end_pass(true);
+        marks.add(own, 9, &event);
+        assert_eq!(left(&marks), [7, 8, 9]);
+        marks.end_pass(false);
+        assert_eq!(left(&marks), [8, 9]);
+        marks.end_pass(false);
+        assert_eq!(left(&marks), [8]);
+        marks.end_pass(true);
+        assert_eq!(left(&marks), [0; 0]);
     }
 }

@@ -366,8 +366,15 @@ impl Outputs {
         (beginning, blocks)
     }
 
-    /// Says that every buffer has been read to where it was when the pass began.
-    pub(crate) fn end_pass(&mut self, extent: Extent) {
+    /// Whether the next pass ought to wait for the shared buffer's writers first, to know which of the
+    /// events that are to be replayed are gone.
+    pub(crate) fn wants_settling(&self) -> bool {
+        lock(&self.marks).wants_settling()
+    }
+
+    /// Says that every buffer has been read to where it was when the pass began, and whether no writer of the
+    /// shared one was left then.
+    pub(crate) fn end_pass(&mut self, extent: Extent, settled: bool) {
         self.part_from_gone();
         self.sticky.unmark(&mut lock(&self.marks));
         let store = self.store().map(Arc::clone);
@@ -376,6 +383,7 @@ impl Outputs {
             return;
         }
         self.sticky.end_pass();
+        lock(&self.marks).end_pass(settled);
         if let Some(store) = store {
             store.end_pass();
         }

@@ -6,7 +6,7 @@ use ghc_eventlog::format::{
     CapNo, CapsetId, CapsetType, CostCentreFlags, Decoded, Decoder, Event, HeapBreakdown,
     HeapProfFilter, Record, StopStatus, ThreadId, ZStr,
 };
-use ghc_eventlog::{Capability, EventLog, MemoryContent, Previous, Sink, Start};
+use ghc_eventlog::{Capability, EventLog, MemoryContent, Policy, Previous, Sink, Start};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -586,4 +586,41 @@ fn every_late_log_under_load_satisfies_the_state_machine_of_threads() {
         };
     }
     assert!(seen > 150, "{seen} logs know of threads");
+}
+
+#[test]
+fn marks_of_overwritten_events_are_forgotten_and_those_of_others_are_not() {
+    let builder = EventLog::builder()
+        .buffer_size(264_000)
+        .policy(Policy::OverwriteOldest)
+        .flush_interval(Duration::from_secs(3_600));
+    let log = builder.sink(Sink::null()).unwrap();
+    let text = "x".repeat(1_000);
+    // Far more than the buffer holds, wherever the collector comes in between.
+    for round in 0..4 {
+        for _ in 0..400 {
+            // Refused where the collector reads the oldest chunk.
+            let _ = log.emit_sticky(&Event::UserMarker { name: &text });
+        }
+        let last = format!("last of round {round}");
+        let event = Event::UserMarker { name: &last };
+        while log.emit_sticky(&event).is_err() {
+            thread::yield_now();
+        }
+        log.flush().unwrap();
+    }
+    let (sink, content) = Sink::memory();
+    log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+    log.stop().unwrap();
+    let written = Written::read("sticky-overwritten", &content.bytes());
+    let last: Vec<_> = written
+        .events
+        .iter()
+        .filter(|event| event.text.starts_with("last"))
+        .map(|event| event.text.clone())
+        .collect();
+    let expected: Vec<_> = (0..4)
+        .map(|round| format!("last of round {round}"))
+        .collect();
+    assert_eq!(last, expected);
 }
