@@ -9,6 +9,7 @@ refusing=allocator_may_return_null=1
 export PROPTEST_CASES=${PROPTEST_CASES:-16}
 # Under load, the shape of a ring changes so often; what is to be seen shows soon.
 export CHUNKRING_RESIZES=${CHUNKRING_RESIZES:-2000}
+export EVENTLOG_ROUNDS=${EVENTLOG_ROUNDS:-30}
 # std prints a backtrace under a lock of its own that ThreadSanitizer knows nothing of, and tests panic on purpose.
 export RUST_BACKTRACE=0
 
