@@ -33,8 +33,8 @@ const SIZE: usize = 1 << 18;
 const SIZES: [usize; 5] = [65_571, 100_000, SIZE, 1 << 20, 2 << 20];
 /// Readers at a time.
 const READERS: usize = 4;
-/// Bytes of a chunk of the largest buffer.
-const LONGEST_CHUNK: u64 = 1 << 19;
+/// Bytes of the largest buffer's chunks: when as much has been written, none of the old size is written to.
+const OLD_CHUNKS: u64 = 2 << 20;
 /// Bytes that the chunks of all buffers may take beyond their size, the shared one's twice its size.
 const ALLOWANCE: usize = 16 * 1024;
 /// Bytes of a reader's queue.
@@ -341,7 +341,7 @@ impl Soak<'_> {
             before
                 .iter()
                 .zip(now)
-                .all(|(old, new)| new >= old + LONGEST_CHUNK)
+                .all(|(old, new)| new >= old + OLD_CHUNKS)
         });
         // Release pairs with the acquire of the emitting threads.
         orders.rest.store(true, Ordering::Release);
@@ -359,7 +359,8 @@ impl Soak<'_> {
         let statistics = self.log.statistics();
         let buffers = statistics.capabilities.iter().chain([&statistics.shared]);
         let taken: usize = buffers.map(|buffer| buffer.memory).sum();
-        assert!(taken <= (usize::from(LASTING) + 2) * SIZE + ALLOWANCE);
+        let most = (usize::from(LASTING) + 2) * SIZE + ALLOWANCE;
+        assert!(taken <= most, "{taken} bytes in {statistics:?}");
         drop(statistics);
         let memory = Memory::now();
         self.gate.set_open(false);
