@@ -1,12 +1,15 @@
-//! What it costs to emit an event, to keep a log in memory, to encode an event, and to read a log.
+//! What it costs to emit an event, to keep a log in memory, to encode an event, and to read a log; and what calls take
+//! while events are emitted.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use ghc_eventlog::format::{
     BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, Record, StopStatus, ThreadId,
 };
-use ghc_eventlog::{Capability, Clock, EventLog, Keep, Policy, WhenFull};
+use ghc_eventlog::{
+    AttachOptions, Capability, Clock, EventLog, Keep, Policy, Previous, Sink, Start, WhenFull,
+};
 use std::hint::black_box;
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -290,7 +293,129 @@ fn decode(c: &mut Criterion) {
     group.finish();
 }
 
+/// Emits to two capabilities as fast as two threads can, as long as `measure` takes.
+fn under_load(log: &EventLog, measure: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    let event = EVENTS[1].1;
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let mut capability = log.capability().unwrap();
+            let done = &done;
+            scope.spawn(move || {
+                // Relaxed: nothing else is handed over by it.
+                while !done.load(Ordering::Relaxed) {
+                    if capability.try_emit(black_box(&event)).is_err() {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        }
+        measure();
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// What a call takes that waits for the collector, while two threads emit all that they can. It has to share the cores with them.
+fn calls_under_load(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eventlog/under_load");
+    let null = || EventLog::builder().sink(Sink::null()).unwrap();
+
+    let log = null();
+    under_load(&log, || {
+        group.bench_function("redirect_null", |b| {
+            b.iter(|| {
+                log.set_sink(Sink::null(), Previous::Close, Start::Header)
+                    .unwrap()
+            });
+        });
+    });
+
+    let directory = tempfile::tempdir().unwrap();
+    let paths = ["even", "odd"].map(|name| directory.path().join(name));
+    let log = EventLog::builder().file(&paths[0]).unwrap();
+    under_load(&log, || {
+        let mut number = 0;
+        // Two files in turns, each of which is emptied when it is begun.
+        let mut next = || {
+            number += 1;
+            Sink::file(&paths[number % 2]).unwrap()
+        };
+        group.bench_function("redirect_file", |b| {
+            b.iter_batched(
+                &mut next,
+                |sink| log.set_sink(sink, Previous::Close, Start::Header).unwrap(),
+                BatchSize::PerIteration,
+            );
+        });
+    });
+
+    let log = null();
+    under_load(&log, || {
+        group.bench_function("attach_detach", |b| {
+            b.iter(|| {
+                let reader = log.attach(std::io::sink(), AttachOptions::default());
+                log.detach(reader.unwrap()).unwrap()
+            });
+        });
+    });
+
+    let log = null();
+    under_load(&log, || {
+        let mut size = 1 << 18;
+        group.bench_function("resize", |b| {
+            b.iter(|| {
+                size = (1 << 18) + (1 << 20) - size;
+                log.resize(size).unwrap();
+            });
+        });
+    });
+    group.finish();
+}
+
+/// Takes each block only after a rest.
+struct Slow;
+
+impl Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        std::thread::sleep(Duration::from_millis(10));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An event while readers are there, who cost the collector's core more.
+fn emit_beside_readers(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eventlog/emit_beside");
+    let event = EVENTS[1].1;
+    for name in ["nobody", "reader", "slow_reader"] {
+        let log = EventLog::builder()
+            .buffer_size(1 << 23)
+            .sink(Sink::null())
+            .unwrap();
+        let options = AttachOptions::default();
+        match name {
+            "reader" => log.attach(std::io::sink(), options).map(Some),
+            "slow_reader" => log.attach(Slow, options).map(Some),
+            _ => Ok(None),
+        }
+        .unwrap();
+        let mut capability = log.capability().unwrap();
+        group.bench_function(name, |b| b.iter(|| capability.emit(black_box(&event))));
+        let statistics = log.stop().unwrap();
+        let lost = statistics.lost().full;
+        if lost > 0 {
+            let all = lost + statistics.events();
+            eprintln!("{name}: {lost} of {all} events did not fit");
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(load, calls_under_load, emit_beside_readers);
 criterion_group!(
     benches, emit, policies, shared, collect, hand_off, snapshot, encode, decode
 );
-criterion_main!(benches);
+criterion_main!(benches, load);

@@ -111,9 +111,9 @@ impl<T> Producer<T> {
     /// Slots from one push that asks for a line ahead, and finds out whether it is alone, to the next: those of
     /// a line, as nearly as a power of two can say it, eight at most.
     const LOOK_EVERY: usize = match size_of::<T>() {
-        ..=8 => 8,
-        ..=16 => 4,
-        ..=32 => 2,
+        0..=8 => 8,
+        9..=16 => 4,
+        17..=32 => 2,
         _ => 1,
     };
 
