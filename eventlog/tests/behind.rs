@@ -151,7 +151,7 @@ fn what_is_beyond_the_backlog_is_lost_to_the_sink_alone_and_told_where_it_is_mis
         let last = got
             .events
             .iter()
-            .position(|event| Some(event) == last.clone().last());
+            .position(|event| Some(event) == last.clone().next_back());
         assert!(newest < last);
     }
     let all = Written::read("behind-lossless-reader", &reader.content());
