@@ -85,7 +85,7 @@ pub enum Start {
     /// With the header and the sticky events: a valid log from its first byte.
     Header,
     /// Without a header: the sink has begun a log before. What happened while it was away is missing there,
-    /// but for the [sticky events](EventLog::emit_sticky) that came meanwhile, and for what brings threads
+    /// but for the [sticky events](crate::EventLog::emit_sticky) that came meanwhile, and for what brings threads
     /// from where they were to where they are; one that has finished is said to stop there. That capabilities
     /// and sets have gone is not told. Nothing is told to a flight recorder, or to a sink that was not kept by
     /// this log.

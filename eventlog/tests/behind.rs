@@ -145,13 +145,11 @@ fn what_is_beyond_the_backlog_is_lost_to_the_sink_alone_and_told_where_it_is_mis
         );
         assert!(of_cap.lost.sink > emitted / 2, "{}", of_cap.lost.sink);
         assert_eq!(messages.len() as u64 + of_cap.lost.sink, emitted);
-        let events = got.events.iter();
-        let last = events.filter(|event| event.cap == CapNo::new(cap) && event.id == 19);
         let newest = got.events.iter().rposition(|event| event.lost.is_some());
         let last = got
             .events
             .iter()
-            .position(|event| Some(event) == last.clone().next_back());
+            .rposition(|event| event.cap == CapNo::new(cap) && event.id == 19);
         assert!(newest < last);
     }
     let all = Written::read("behind-lossless-reader", &reader.content());
