@@ -196,11 +196,18 @@ pub(crate) struct RecordArgs {
 ///
 /// The logs are pieces of one time line, as when the log of a running program was sent first to one
 /// file and then to another, or when several readers recorded it. Events are merged by time, those
-/// that several logs hold are kept once, and no number is changed. What the headers declare must
-/// agree. With --processes the logs are of several processes: their times are aligned by the wall
-/// clock that each log tells, and capabilities, capability sets and threads get new numbers; cost
-/// centres, ticky counters and tasks keep theirs. Of a log that is bad, what comes before the fault
-/// is merged.
+/// that several logs hold are kept once, and no number is changed. What the headers declare must agree.
+///
+/// A log that was sent to another file begins there with what its threads did last, at the times at
+/// which they last ran. What the logs before it tell of that is dropped. The rest is kept, so that a
+/// piece may be missing; a thread that runs as far as is known, and has done something else since, or
+/// has gone, is stopped before that shows. A merged log does not tell any more what was at the
+/// beginning of its pieces: they are merged all at once, or from the first one on.
+///
+/// With --processes the logs are of several processes: their times are aligned by the wall clock
+/// that each log tells, and capabilities, capability sets and threads get new numbers; cost centres,
+/// ticky counters and tasks keep theirs, and nothing is dropped. Of a log that is bad, what comes
+/// before the fault is merged.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = "\
 Examples:

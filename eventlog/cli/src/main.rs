@@ -10,6 +10,7 @@ mod outcome;
 mod record;
 mod renumber;
 mod replay;
+mod retold;
 mod show;
 mod split;
 mod stats;

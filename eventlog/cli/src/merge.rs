@@ -1,13 +1,14 @@
 //! `eventlog merge`: several logs in, one log out.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use ghc_eventlog::format::{
-    CapNo, Decoded, Event, EventSize, EventsByTime, Header, HeaderError, Record,
+    CapNo, Decoded, Event, EventSize, EventsByTime, Header, HeaderError, Record, StopStatus,
+    ThreadId,
 };
 
 use crate::args::MergeArgs;
@@ -17,6 +18,7 @@ use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
 use crate::renumber::Numbers;
 use crate::replay::same_file;
+use crate::retold::{Beginning, Retold, Verdict};
 use crate::units::{counted, duration};
 
 /// Nanoseconds of a second.
@@ -31,10 +33,14 @@ const IDS: u64 = 1 << 32;
 pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let output = args.output.display().to_string();
     let mut inputs = Vec::new();
+    let mut retold = Retold::default();
     for file in &args.files {
         match same_file(Path::new(file), &args.output) {
-            Ok(false) => match Input::open(file) {
-                Ok(input) => inputs.push(input),
+            Ok(false) => match Input::open(file, args.processes) {
+                Ok(mut input) => {
+                    retold.ask(inputs.len(), &mut input.beginning);
+                    inputs.push(input);
+                }
                 Err(fault) => return Ok(failed(file, &fault)),
             },
             Ok(true) => {
@@ -47,6 +53,11 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
             }
         }
     }
+    for (at, input) in inputs.iter_mut().enumerate() {
+        if let Err(fault) = input.read(at, &mut retold) {
+            return Ok(failed(&input.name, &fault));
+        }
+    }
     let header = match prepare(&mut inputs, args.processes) {
         Ok(header) => header,
         Err((file, reason)) => {
@@ -56,7 +67,7 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
     };
     let merged = File::create(&args.output).and_then(|file| {
         let mut blocks = Blocks::new(BufWriter::new(file), &header)?;
-        let told = merge(&mut inputs, &mut blocks, args.processes)?;
+        let told = merge(&mut inputs, &mut blocks, &mut retold, args.processes)?;
         blocks.finish()?;
         Ok(told)
     });
@@ -101,6 +112,8 @@ fn failed(file: &str, fault: &Fault) -> Outcome {
 struct Input {
     name: String,
     events: EventsByTime<File>,
+    /// Where it goes on from another log; of logs of several processes, none does.
+    beginning: Beginning,
     /// What is known from the log's content.
     numbers: Numbers,
     pids: BTreeSet<u32>,
@@ -113,28 +126,37 @@ struct Input {
 }
 
 impl Input {
-    fn open(name: &str) -> Result<Self, Fault> {
+    fn open(name: &str, processes: bool) -> Result<Self, Fault> {
         let Some(file) = input::seekable(name).map_err(Fault::Io)? else {
             let text = "not a file in which one can go back";
             return Err(Fault::Io(io::Error::other(text)));
         };
-        let mut opened = Self {
+        let beginning = match processes {
+            true => Beginning::default(),
+            false => Beginning::read(name)?,
+        };
+        Ok(Self {
             name: name.to_owned(),
             events: EventsByTime::new(file)?,
+            beginning,
             numbers: Numbers::default(),
             pids: BTreeSet::new(),
             zero: None,
             add: Numbers::default(),
             shift: 0,
             given: 0,
-        };
-        let mut file = File::open(name).map_err(Fault::Io)?;
+        })
+    }
+
+    /// Reads what has to be known of the log before it is merged.
+    fn read(&mut self, at: usize, retold: &mut Retold) -> Result<(), Fault> {
+        let mut file = File::open(&self.name).map_err(Fault::Io)?;
         let read = input::read(&mut file, |record, _| {
             if let Record::Event(raw) = record {
-                opened.numbers.see(&raw);
+                self.numbers.see(&raw);
                 match raw.decode() {
                     Ok(Decoded::Known(Event::OsProcessPid { pid, .. })) => {
-                        opened.pids.insert(pid);
+                        self.pids.insert(pid);
                     }
                     Ok(Decoded::Known(Event::WallClockTime {
                         unix_seconds,
@@ -144,7 +166,10 @@ impl Input {
                         let clock =
                             u128::from(unix_seconds) * u128::from(SECOND) + u128::from(nanoseconds);
                         let zero = clock as i128 - i128::from(raw.time);
-                        opened.zero.get_or_insert(zero);
+                        self.zero.get_or_insert(zero);
+                    }
+                    Ok(Decoded::Known(event)) => {
+                        retold.hear(at, &self.beginning, &raw, &event);
                     }
                     _ => {}
                 }
@@ -154,7 +179,7 @@ impl Input {
         match read {
             Err(Fault::Io(error)) => Err(Fault::Io(error)),
             // Told at the end, with what is before it merged.
-            Ok(()) | Err(Fault::Log(_)) => Ok(opened),
+            Ok(()) | Err(Fault::Log(_)) => Ok(()),
         }
     }
 }
@@ -279,40 +304,51 @@ impl Moment {
     }
 }
 
+/// Events that come later than they say, by the time after which they come.
+type Late = BTreeMap<u64, Vec<(Option<CapNo>, Vec<u8>)>>;
+
 /// Merges all events. What fails is the output.
 fn merge<W: Write>(
     inputs: &mut [Input],
     blocks: &mut Blocks<W>,
+    retold: &mut Retold,
     processes: bool,
 ) -> io::Result<Told> {
     let mut told = Told::default();
     let mut moment = Moment::default();
     let mut event = Vec::new();
-    loop {
-        let mut next: Option<(u64, usize)> = None;
+    let mut late = Late::new();
+    'all: loop {
+        let mut next: Option<(u64, u64, usize)> = None;
         for (at, input) in inputs.iter_mut().enumerate() {
             match input.events.next_time() {
                 Ok(Some(time)) => {
-                    let due = (time.saturating_add(input.shift), at);
+                    // At one time, what was cut first comes first: another one goes on from there.
+                    let cut = input.beginning.cut;
+                    let due = (time.saturating_add(input.shift), cut, at);
                     next = Some(next.map_or(due, |next| next.min(due)));
                 }
                 Ok(None) => {}
                 Err(error) => {
                     told.fault = Some((input.name.clone(), error.into()));
-                    return Ok(told);
+                    break 'all;
                 }
             }
         }
-        let Some((time, at)) = next else {
-            return Ok(told);
+        let Some((time, _, at)) = next else {
+            break;
         };
+        while let Some(entry) = late.first_entry().filter(|entry| *entry.key() < time) {
+            let (time, events) = entry.remove_entry();
+            write_late(time, &events, blocks)?;
+        }
         let input = &mut inputs[at];
         let raw = match input.events.next() {
             Ok(Some(raw)) => raw,
             Ok(None) => continue,
             Err(error) => {
                 told.fault = Some((input.name.clone(), error.into()));
-                return Ok(told);
+                break 'all;
             }
         };
         input.given += 1;
@@ -324,10 +360,69 @@ fn merge<W: Write>(
             input.add.add_to(raw.id, &mut event, head);
             event[2..10].copy_from_slice(&time.to_be_bytes());
             cap = cap.and_then(|cap| CapNo::new((u64::from(cap.get()) + input.add.caps) as u16));
-        } else if moment.has(at, cap, time, &event) {
-            told.again += 1;
-            continue;
+        } else {
+            let known = match raw.decode() {
+                Ok(Decoded::Known(known)) => Some(known),
+                _ => None,
+            };
+            let verdict = match &known {
+                Some(known) if input.beginning.holds(&raw) => retold.judge(at, &raw, known),
+                _ => Verdict::Keep,
+            };
+            if verdict == Verdict::Drop || moment.has(at, cap, time, &event) {
+                told.again += 1;
+                continue;
+            }
+            if let Verdict::KeepLater(time) = verdict {
+                event[2..10].copy_from_slice(&time.to_be_bytes());
+                late.entry(time).or_default().push((cap, event.clone()));
+                continue;
+            }
+            if let Verdict::KeepAfterStop(thread, on, time) = verdict {
+                write_stop(on, time, thread, StopStatus::Yielding, blocks)?;
+            }
+            if let Some(known) = &known {
+                let other = retold.make_way(at, &input.beginning, &raw, known);
+                if let Some((thread, status, time)) = other {
+                    write_stop(cap, time, thread, status, blocks)?;
+                }
+                retold.see(at, &raw, known);
+            }
         }
         blocks.event(cap, time, &event)?;
     }
+    for (time, events) in late {
+        write_late(time, &events, blocks)?;
+    }
+    Ok(told)
+}
+
+fn write_late<W: Write>(
+    time: u64,
+    events: &[(Option<CapNo>, Vec<u8>)],
+    blocks: &mut Blocks<W>,
+) -> io::Result<()> {
+    for (cap, event) in events {
+        blocks.event(*cap, time, event)?;
+    }
+    Ok(())
+}
+
+/// Says what a log that is missing would have said.
+fn write_stop<W: Write>(
+    cap: Option<CapNo>,
+    time: u64,
+    thread: ThreadId,
+    status: StopStatus,
+    blocks: &mut Blocks<W>,
+) -> io::Result<()> {
+    let info = 0;
+    let stop = Event::StopThread {
+        thread,
+        status,
+        info,
+    };
+    let mut event = Vec::new();
+    stop.encode_to_vec(time, &mut event);
+    blocks.event(cap, time, &event)
 }
