@@ -48,6 +48,15 @@ pub fn model(name: &str, floor: usize, f: impl Fn() + Send + Sync + 'static) {
     model_with_floors(name, [floor; 2], f);
 }
 
+/// Whether what is loaded before a store is loaded plainly (`LOOM_LOADS`), which has more to explore.
+///
+/// ```
+/// assert!(!loom_tests::loads_are_plain() || std::env::var("LOOM_LOADS").unwrap() == "plain");
+/// ```
+pub fn loads_are_plain() -> bool {
+    env::var("LOOM_LOADS").is_ok_and(|loads| loads == "plain")
+}
+
 /// As [`model`], with a floor of its own for each way to load before a store (`LOOM_LOADS`): exchanges,
 /// and plain ones.
 ///
@@ -61,8 +70,7 @@ pub fn model(name: &str, floor: usize, f: impl Fn() + Send + Sync + 'static) {
 /// loom_tests::model_with_floors("nothing_to_explore", [1, 1], || {});
 /// ```
 pub fn model_with_floors(name: &str, floors: [usize; 2], f: impl Fn() + Send + Sync + 'static) {
-    let plain = env::var("LOOM_LOADS").is_ok_and(|loads| loads == "plain");
-    let floor = floors[usize::from(plain)];
+    let floor = floors[usize::from(loads_are_plain())];
     let mut builder = loom::model::Builder::new();
     let bound = *builder.preemption_bound.get_or_insert(DEFAULT_PREEMPTIONS);
     // loom's own limit is for small models; a hand-over of a few chunks passes it without looping.
