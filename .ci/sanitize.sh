@@ -93,7 +93,7 @@ address() {
 
 # With a --target, flags stay away from build scripts and macros, which run on the compiler's side.
 tests() {
-    cargo +nightly test --target "$host" -p chunkring -p ghc-eventlog --features chunkring/async,ghc-eventlog/tracing \
+    cargo +nightly test --no-fail-fast --target "$host" -p chunkring -p ghc-eventlog --features chunkring/async,ghc-eventlog/tracing \
         --lib --tests
 }
 
