@@ -12,6 +12,8 @@ export CHUNKRING_RESIZES=${CHUNKRING_RESIZES:-2000}
 export EVENTLOG_ROUNDS=${EVENTLOG_ROUNDS:-30}
 # std prints a backtrace under a lock of its own that ThreadSanitizer knows nothing of, and tests panic on purpose.
 export RUST_BACKTRACE=0
+# The harness shares the output that it captures with every thread that a test starts, and the prebuilt libtest reads it.
+export RUST_TEST_NOCAPTURE=1
 
 # One edge of the prebuilt std per line: the macro for std_sync.c, and the end of the function's mangled name.
 std_symbols() {
