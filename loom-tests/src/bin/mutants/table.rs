@@ -3596,8 +3596,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "            tail = self.shared.producer.tail.load(Ordering::Relaxed);",
         bound: 2,
-        fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::a_producer_that_ends_leaves_the_rest_to_the_consumer", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "policy_switch::one_chunk_goes_round", "policy_switch::two_chunks_go_round", "policy_switch::chunks_of_two_go_round"]),
-        why: "a slot is read before its item is there",
+        fate: Equivalent,
+        why: "within a chunk the look comes here only when the producer is seen to be gone, which has been acquired just before; elsewhere `enter_oldest` loads the tail again",
     },
     Mutant {
         name: "enter_installed_relaxed",
