@@ -204,8 +204,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "self.put.store(put.wrapping_add(1), Ordering::Relaxed)",
         bound: 2,
-        fate: BeyondLoom,
-        why: "an idle chunk is taken before its entry is there, or before it was read; not killed at present, since the models seldom come here where spare chunks are used first: a model is wanted",
+        fate: KilledBy(&["mpsc_idle::a_chunk_behind_the_spare_one_is_used_when_it_was_read"]),
+        why: "an idle chunk is taken before its entry is there, or before it was read",
     },
     Mutant {
         name: "mpsc_idle_take_put_relaxed",
@@ -214,8 +214,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "let put = self.put.load(Ordering::Relaxed);",
         bound: 2,
-        fate: BeyondLoom,
-        why: "an idle chunk is taken before its entry is there, or before it was read; not killed at present, since the models seldom come here where spare chunks are used first: a model is wanted",
+        fate: KilledBy(&["mpsc_idle::a_chunk_behind_the_spare_one_is_used_when_it_was_read"]),
+        why: "an idle chunk is taken before its entry is there, or before it was read",
     },
     Mutant {
         name: "mpsc_idle_take_release_relaxed",
@@ -930,8 +930,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "            let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));
             // Acquire: not newer",
         bound: 2,
-        fate: BeyondLoom,
-        why: "the tail is seen older than what was taken; not killed at present, since the models seldom come here where spare chunks are used first: a model is wanted",
+        fate: KilledBy(&["mpsc_idle::chunks_that_the_pool_has_are_not_counted_as_too_many"]),
+        why: "the tail is seen older than what was taken",
     },
     Mutant {
         name: "mpsc_room_without_the_open_chunk",
