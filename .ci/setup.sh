@@ -8,6 +8,8 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 # A caller's flags would change what is checked, or make every step build anew.
 unset CARGO_TARGET_DIR RUSTFLAGS RUSTDOCFLAGS
 export CARGO_TARGET_DIR=$TARGET
+# Every step builds once: what speeds the next build up, and what only a debugger reads, is left out. It is most of the disk.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
 
 die() {
     printf '\nFAILED: %s\n' "$*" >&2
