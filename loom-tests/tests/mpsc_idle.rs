@@ -111,6 +111,30 @@ fn a_chunk_behind_the_spare_one_is_used_when_it_was_read() {
 }
 
 #[test]
+fn room_that_is_seen_has_its_chunk() {
+    model_with_floors("room_that_is_seen_has_its_chunk", [17, 100], || {
+        let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).mpsc().unwrap();
+        let control = producer.control();
+        assert_eq!(push(&mut producer, 0, 0, 2), 2);
+        // There is memory for as many chunks as there is room for, and no more.
+        control.pool().set_budget(control.pool().used());
+        let mut inbox = Inbox::new(consumer);
+        inbox.pop().unwrap();
+        let sender = thread::spawn(move || {
+            // The first takes the spare chunk, the second the one behind it.
+            let pushed = push(&mut producer, 0, 2, 2);
+            (producer, pushed)
+        });
+        inbox.pop().unwrap();
+        let (_producer, pushed) = sender.join().unwrap();
+        inbox.drain();
+        assert_eq!(inbox.taken, 2 + pushed);
+        let refused = control.statistics().refused_memory;
+        assert_eq!(refused, 0, "a chunk that is there was not found");
+    });
+}
+
+#[test]
 fn two_idle_chunks_circulate() {
     model_with_floors("two_idle_chunks_circulate", [23, 1], || {
         let (mut producer, consumer) = Builder::new(1, 3).max_chunks(4).mpsc().unwrap();

@@ -17,7 +17,7 @@ use crate::error::BuildError;
 use crate::event::Event;
 use crate::primitive::{
     AtomicPtr, AtomicUsize, Handover, Ordering, alloc, dealloc, load_before_write,
-    load_ptr_before_write,
+    load_ptr_before_write, or_few_in_a_model,
 };
 use alloc::boxed::Box;
 use core::alloc::Layout;
@@ -25,7 +25,7 @@ use core::fmt;
 use core::ptr::{self, NonNull};
 
 /// Idle blocks that a pool holds at most.
-const BAG: usize = if cfg!(loom) { 1 } else { 16 };
+const BAG: usize = or_few_in_a_model(16, 1);
 
 /// Where a pool gets memory from, if not from the global allocator.
 ///

@@ -302,8 +302,16 @@ pub(crate) fn load_ptr_before_write<T>(word: &AtomicPtr<T>, order: Ordering) -> 
     word.load(order)
 }
 
-/// Flags that a consumer looks at before it decides; few to a model, whose chunks are short.
-pub(crate) const FLAGS_AT_ONCE: usize = if cfg!(loom) { 2 } else { 8 };
+/// A number that is `few` to a model, which explores all that comes of each one more.
+pub(crate) const fn or_few_in_a_model(number: usize, few: usize) -> usize {
+    if cfg!(loom) { few } else { number }
+}
+
+/// Whether a [`pause`] is of any use. To a model it is nothing, and another look afterwards only more to explore.
+pub(crate) const PAUSES_COUNT: bool = cfg!(not(loom));
+
+/// Flags that a consumer looks at before it decides.
+pub(crate) const FLAGS_AT_ONCE: usize = or_few_in_a_model(8, 2);
 
 /// Bytes that caches move at once, on most processors.
 pub(crate) const LINE: usize = 64;

@@ -6,7 +6,7 @@ use crate::chunk::Form;
 use crate::event::Event;
 use crate::policy::Policy;
 use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering, or_few_in_a_model};
 use crate::statistics::Losses;
 use crossbeam_utils::CachePadded;
 
@@ -75,7 +75,7 @@ const KEEP_IDLE: usize = 2;
 
 /// Bytes of idle chunks that a ring for one producer keeps where nobody else can use them, and as many were needed
 /// lately: a burst of as many comes and goes without the allocator. They fit into a core's second cache.
-const KEEP_BYTES: usize = if cfg!(loom) { 0 } else { 64 << 10 };
+const KEEP_BYTES: usize = or_few_in_a_model(64 << 10, 0);
 
 /// Bytes of them that stay also where fewer were needed lately: two halves that are at work at the same time are less in
 /// each other's way where they do not write the same few lines.

@@ -16,14 +16,15 @@ use super::entry::{pack_idle, unpack_idle};
 use crate::error::BuildError;
 use crate::primitive::{
     AtomicPtr, AtomicUsize, Ordering, Slot, load_before_write, load_own, load_ptr_before_write,
+    or_few_in_a_model,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
 use crossbeam_utils::CachePadded;
 
-/// Chunks that can be spare. One under loom, so that few chunks are enough to get behind it.
-const SPARES: usize = if cfg!(loom) { 1 } else { 2 };
+/// Chunks that can be spare. One in a model, so that few chunks are enough to get behind it.
+const SPARES: usize = or_few_in_a_model(2, 1);
 
 pub(super) struct Idle<T> {
     spares: CachePadded<[AtomicPtr<Slot<T>>; SPARES]>,

@@ -6,7 +6,7 @@
 //! pause, for a bounded number of times: nobody waits for anybody, and nothing depends on it.
 
 use super::word::{Seq, Tail};
-use crate::primitive::{AtomicU64, Ordering, pause};
+use crate::primitive::{AtomicU64, Ordering, PAUSES_COUNT, pause};
 
 /// Runs that make a look worth the while.
 const MANY: usize = 32;
@@ -38,8 +38,7 @@ impl Looks {
     /// Whether a look is to be put off, of which nothing is known to be there.
     #[inline]
     pub(super) fn are_put_off(&self) -> bool {
-        // To a model, pauses are nothing, and another look only more to explore.
-        self.pauses != 0 && !cfg!(loom)
+        self.pauses != 0 && PAUSES_COUNT
     }
 
     /// Whether there is to be a look before the pauses, too, so that one sees what they are good for.
@@ -147,8 +146,7 @@ impl Turns {
     #[cold]
     #[inline(never)]
     fn met_others(&mut self, claim: Tail, tail: &AtomicU64) {
-        // To a model, pauses are nothing, and the looks in between only more to explore.
-        if cfg!(loom) || !self.is_due(claim) {
+        if !PAUSES_COUNT || !self.is_due(claim) {
             return;
         }
         if !self.contended && slots_claimed_in(GLANCE.0, claim, tail) < GLANCE.1 {

@@ -35,7 +35,7 @@ use crate::error::{BuildError, Refused};
 use crate::policy::Policy;
 use crate::primitive::{
     AtomicPtr, AtomicU64, AtomicUsize, Ordering, Slot, load_ptr_before_write,
-    load_u64_before_write, relax,
+    load_u64_before_write, or_few_in_a_model, relax,
 };
 use crate::settings::{Plan, Resizable, Settings};
 use alloc::boxed::Box;
@@ -44,10 +44,10 @@ use core::ptr::{self, NonNull};
 use crossbeam_utils::CachePadded;
 
 /// Counts that are made of a ring whose chunks are taken out meanwhile.
-const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 8 };
+const ATTEMPTS: usize = or_few_in_a_model(8, 2);
 
 /// Looks at a word that another thread is about to change, before that counts as taking too long.
-const SPINS: usize = if cfg!(loom) { 2 } else { 256 };
+const SPINS: usize = or_few_in_a_model(256, 2);
 
 pub(crate) struct Shared<T> {
     pub(super) tail: CachePadded<End>,

@@ -433,8 +433,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "            // seen empty below, and idle chunks are there.
             let taken = Taken(load_u64_before_write(&self.taken, Ordering::Relaxed));",
         bound: 2,
-        fate: BeyondLoom,
-        why: "room is seen, and the idle chunk is not; not killed at present, since the models seldom come here where spare chunks are used first: a model is wanted",
+        fate: KilledBy(&["mpsc_idle::room_that_is_seen_has_its_chunk"]),
+        why: "room is seen, and the idle chunk is not",
     },
     Mutant {
         name: "mpsc_install_entry_relaxed",
@@ -1084,8 +1084,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "self.0.taken.fetch_and(!BUSY, Ordering::Relaxed);",
         bound: 2,
-        fate: BeyondLoom,
-        why: "room is seen, and the idle chunk is not; not killed at present, since the models seldom come here where spare chunks are used first: a model is wanted",
+        fate: KilledBy(&["mpsc_idle::room_that_is_seen_has_its_chunk"]),
+        why: "room is seen, and the idle chunk is not",
     },
     Mutant {
         name: "mpsc_end_return_missing",

@@ -4,7 +4,7 @@
 
 use super::Consumer;
 use crate::error::PopError;
-use crate::primitive::{Ordering, Slot};
+use crate::primitive::{Ordering, Slot, or_few_in_a_model};
 use crate::spsc::taken::Seen;
 use core::ptr::{self, NonNull};
 
@@ -16,7 +16,7 @@ pub(super) struct HeldChunk<T> {
 }
 
 /// How often a count is begun anew, at most, where chunks are being evicted.
-const LOOKS: usize = if cfg!(loom) { 2 } else { 8 };
+const LOOKS: usize = or_few_in_a_model(8, 2);
 
 /// Slots that idle chunks are kept for, within bounds: a ring that is overwritten is one whose chunks are all in use.
 const FOR_ALL: usize = usize::MAX;
