@@ -246,7 +246,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             match Ok::<usize, usize>(taken) {
                 Ok(_)",
         bound: 2,
-        fate: KilledBy(&["mpsc_boundary::memory_that_is_refused_is_told_by_both"]),
+        fate: KilledBy(&["mpsc_idle::two_trim_at_once"]),
         why: "two threads own the same idle chunk",
     },
     Mutant {
@@ -258,7 +258,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "                taken,
 ",
         bound: 2,
-        fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
+        fate: KilledBy(&["mpsc_idle::two_trim_at_once"]),
         why: "an idle chunk is used although it is in traffic already",
     },
     Mutant {
@@ -293,7 +293,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "if (put.wrapping_sub(taken) as isize) < 0 {",
         bound: 2,
-        fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
+        fate: KilledBy(&["mpsc_idle::two_trim_at_once"]),
         why: "a chunk is taken that is in traffic already",
     },
     Mutant {
