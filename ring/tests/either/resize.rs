@@ -292,8 +292,8 @@ fn resizes() -> usize {
     std::env::var("CHUNKRING_RESIZES").map_or(10_000, |number| number.parse().unwrap())
 }
 
-/// Puts in numbers, one by one and as slices, until told to stop; gives how many there were.
-fn produce(mut producer: Producer<Box<u64>>, stop: &AtomicBool) -> u64 {
+/// Puts in numbers, one by one and as slices, until told to stop; gives how many there were. Says when there is one.
+fn produce(mut producer: Producer<Box<u64>>, begun: &AtomicBool, stop: &AtomicBool) -> u64 {
     let mut random = Random(7);
     let mut next = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -321,6 +321,9 @@ fn produce(mut producer: Producer<Box<u64>>, stop: &AtomicBool) -> u64 {
                     thread::yield_now();
                 }
             },
+        }
+        if next > 0 {
+            begun.store(true, Ordering::Relaxed);
         }
         // Whether or not another thread changes the shape meanwhile.
         assert!(producer.len() <= 1 << 20 && producer.free_slots() <= 1 << 20);
@@ -403,22 +406,19 @@ fn resize_under_load(resizers: usize, budget: Option<usize>, preallocate: bool) 
         .ring()
         .unwrap();
     let control = producer.control();
+    let begun = Arc::new(AtomicBool::new(false));
     let stop = Arc::new(AtomicBool::new(false));
-    let barrier = Arc::new(Barrier::new(resizers + 2));
     let sender = thread::spawn({
-        let (stop, barrier) = (Arc::clone(&stop), Arc::clone(&barrier));
-        move || {
-            barrier.wait();
-            produce(producer, &stop)
-        }
+        let (begun, stop) = (Arc::clone(&begun), Arc::clone(&stop));
+        move || produce(producer, &begun, &stop)
     });
-    let receiver = thread::spawn({
-        let barrier = Arc::clone(&barrier);
-        move || {
-            barrier.wait();
-            consume(consumer)
-        }
-    });
+    let receiver = thread::spawn(move || consume(consumer));
+    // A loaded machine might run the sender only after all has been resized.
+    while !begun.load(Ordering::Relaxed) {
+        assert!(!sender.is_finished(), "the sender has failed");
+        thread::yield_now();
+    }
+    let barrier = Arc::new(Barrier::new(resizers));
     let threads = (0..resizers).map(|seed| {
         let (control, barrier) = (control.clone(), Arc::clone(&barrier));
         thread::spawn(move || {
