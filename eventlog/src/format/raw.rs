@@ -125,6 +125,36 @@ impl<'a> RawEvent<'a> {
     }
 }
 
+impl Header {
+    /// The event of that type with that payload, as it would be read in a log that has this header: what
+    /// [`RawEvent::decode`] does, for a payload that lies in no log.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{Decoded, Event, Header};
+    ///
+    /// let marker = Header::standard().decode(58, b"here")?;
+    /// assert_eq!(marker, Decoded::Known(Event::UserMarker { name: "here" }));
+    /// assert!(Header::standard().decode(58, b"\xff").is_err(), "no text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the payload does not fit the type.
+    #[inline]
+    pub fn decode<'a>(&'a self, id: u16, payload: &'a [u8]) -> Result<Decoded<'a>, EventError> {
+        let raw = RawEvent {
+            offset: 0,
+            cap: None,
+            id,
+            time: 0,
+            payload,
+            bytes: payload,
+            header: self,
+        };
+        raw.decode()
+    }
+}
+
 /// Events are equal if they lie at the same place and are the same bytes there.
 impl PartialEq for RawEvent<'_> {
     fn eq(&self, other: &Self) -> bool {

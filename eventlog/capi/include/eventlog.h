@@ -1,0 +1,493 @@
+/* Event logs in the format of GHC's run-time system, from C and C++.
+ *
+ *   evl_sink sink;  evl_log log;  evl_capability cap;
+ *   evl_sink_file("my.eventlog", &sink);       where the log goes
+ *   evl_create(NULL, sink, &log);              a running log
+ *   evl_capability_new(log, &cap);             what one thread writes with
+ *   evl_capability_message(cap, "hello", EVL_NUL_ENDED);
+ *   evl_capability_release(cap);
+ *   evl_drop(log);                             everything is in the file
+ *   evl_sink_release(sink);
+ *
+ * CODES. Every function but evl_error_text and evl_last_error returns a code: EVL_OK (0), or why it has not
+ * done what it was asked for. It has changed nothing then, unless it says so below. A pointer by which a
+ * function hands something out must not be null, and is written to where the function returns EVL_OK alone,
+ * unless it says otherwise.
+ *
+ * HANDLES. evl_log, evl_sink and the like are numbers that stand for objects. They are passed by value, and
+ * may be copied. The value 0 stands for nothing (EVL_ERR_NULL). A handle that has been given back is stale for
+ * ever (EVL_ERR_STALE): giving it back twice, or using it while another thread gives it back, is an error and
+ * nothing worse. So is a number that is no handle of that kind (EVL_ERR_HANDLE). What a handle keeps is freed
+ * when it is given back, and when no log or call needs it any more.
+ *
+ * THREADS. All functions may be called by any thread at any time. A capability is one thread's at a time: who
+ * comes meanwhile gets EVL_ERR_BUSY, and its event is not in the log. Whatever "waits for the sink" may
+ * take as long as the sink does. Emitting never does, unless the policy is EVL_WAIT. No function may be called by a
+ * signal handler. The library's own threads take no signals, and a pipe or socket that nobody reads is an error
+ * of the sink, never a SIGPIPE.
+ *
+ * CALLBACKS. The function of evl_sink_callback is called while the log waits for it. It may emit events. What would
+ * wait for the sink is refused there: EVL_ERR_IN_SINK. It must return: by no exception, and by no longjmp.
+ *
+ * FORK. Handles of a parent are refused in its child (EVL_ERR_FORKED), all calls return, and the child may start
+ * logs of its own. The parent's log goes on, and nothing of it is written by the child. A fork waits while a
+ * block is written to a FILE *, at most a second. (A process that is cloned by a bare system call, past the C
+ * library, must not call this library.)
+ *
+ * SIZES. A structure whose first field is `size` is understood by its size, so that program and library may be of
+ * different ages: put sizeof into it. Fields that the caller does not know of have their defaults; those that the
+ * library does not know must be 0, else EVL_ERR_SIZE; in what the library fills in they become 0.
+ *
+ * BYTES, unless something else is said, are the unit of every size, and nanoseconds that of every time. */
+#ifndef EVENTLOG_H
+#define EVENTLOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A function of the library. */
+#define EVL_API extern
+
+/* ---- Codes ------------------------------------------------------------------------------------------------- */
+
+/* What a function returns. The numbers stay; more may come. */
+enum {
+    EVL_OK = 0,
+    EVL_EMPTY = 1,                 /* there is no chunk now */
+    EVL_FINISHED = 2,              /* there will be no chunk any more */
+    EVL_ERR_NULL = 16,             /* a null pointer or handle, where there must be one */
+    EVL_ERR_HANDLE = 17,           /* no handle of that kind */
+    EVL_ERR_STALE = 18,            /* the handle has been given back */
+    EVL_ERR_FORKED = 19,           /* the handle belongs to the process that this one was forked from */
+    EVL_ERR_BUSY = 20,             /* another call uses it at the moment */
+    EVL_ERR_SIZE = 21,             /* no size of that structure */
+    EVL_ERR_ARGUMENT = 22,         /* a value that is not allowed */
+    EVL_ERR_TEXT = 23,             /* the text is not UTF-8 */
+    EVL_ERR_MEMORY = 24,           /* no memory */
+    EVL_ERR_LIMIT = 25,            /* there cannot be more of these */
+    EVL_ERR_TOO_LARGE = 26,        /* the payload is too large for an event, or a result for the room given */
+    EVL_ERR_PAYLOAD = 27,          /* the payload is not that of an event of this type */
+    EVL_ERR_UNDECLARED = 28,       /* the log does not declare this event type */
+    EVL_ERR_FULL = 29,             /* the buffer is full: the event is counted as lost */
+    EVL_ERR_STOPPED = 30,          /* the log has been stopped */
+    EVL_ERR_USED = 31,             /* that sink is in use, or has been used up */
+    EVL_ERR_SINK = 32,             /* the sink did not take it */
+    EVL_ERR_IN_SINK = 33,          /* called by a sink, which it would wait for */
+    EVL_ERR_IO = 34,               /* the system refused it */
+    EVL_ERR_NOT_RECORDING = 35,    /* the log has no flight recorder */
+    EVL_ERR_DETACHED = 36,         /* the reader is not attached any more */
+    EVL_ERR_PREVIOUS_SINK = 37,    /* the log was redirected, but its previous sink did not take the end */
+    EVL_ERR_PANIC = 99             /* an error of the library's own; the call's object may be of no more use */
+};
+
+/* What a code means, in English. Never null; good for ever. Any number may be asked about. */
+EVL_API const char *evl_error_text(int code);
+
+/* What the last call of this thread that has failed says of its failure: it names the value and the limit, or what
+ * the system said. "" where none has failed yet. Good until another call of this thread fails, or the thread ends. */
+EVL_API const char *evl_last_error(void);
+
+/* ---- Handles ----------------------------------------------------------------------------------------------- */
+
+typedef struct evl_log { uint64_t id; } evl_log;                 /* a log that is being written */
+typedef struct evl_capability { uint64_t id; } evl_capability;   /* a buffer for one thread at a time */
+typedef struct evl_sink { uint64_t id; } evl_sink;               /* where a log, a reader or a snapshot goes */
+typedef struct evl_type { uint64_t id; } evl_type;               /* an event type of the program's own */
+typedef struct evl_chunk { uint64_t id; } evl_chunk;             /* a piece of a log in memory */
+typedef struct evl_reader { uint64_t id; } evl_reader;           /* a reader that is attached */
+typedef struct evl_listener { uint64_t id; } evl_listener;       /* a socket at which readers come */
+typedef struct evl_sticky { uint64_t id; } evl_sticky;           /* an event that is told to late readers */
+
+/* ---- Sinks ------------------------------------------------------------------------------------------------- */
+
+/* A sink is made before it is used: by evl_create and evl_set_sink for a log, by evl_attach for a reader, by
+ * evl_snapshot. A log's can be set again later, and is then restored; a reader's or a snapshot's is used up. A sink
+ * gets whole blocks in few large writes. It may take a part, fail and recover, or block; what it refuses is kept
+ * and offered again before anything else. The handle is given back with evl_sink_release, at any time. */
+
+/* Flags. */
+enum {
+    EVL_CLOSE = 1,     /* the library owns the stream or descriptor, and closes it when the sink is let go */
+    EVL_ANYWHERE = 2   /* evl_listen_tcp may be reached by other machines */
+};
+
+/* A new file, replacing one that is there. EVL_ERR_IO where it cannot be made. */
+EVL_API int evl_sink_file(const char *path, evl_sink *sink);
+
+/* A stream that is open for writing, and blocks where it must wait. Each block is written under the stream's
+ * lock, with what the program has put into its buffer before it, and flushed: the program may go on using the
+ * stream. It must stay open until the library has let it go; it is closed by EVL_CLOSE alone. A stream that fails in
+ * the middle of a write, and is no file with a position, is spoilt: it takes nothing more, as nobody knows how
+ * much it has taken. */
+EVL_API int evl_sink_stream(FILE *stream, int flags, evl_sink *sink);
+
+/* A file descriptor. The library keeps a duplicate; the caller may close its own at once, and EVL_CLOSE does. */
+EVL_API int evl_sink_fd(int fd, int flags, evl_sink *sink);
+
+/* A connection to a Unix socket, or to a TCP one ("127.0.0.1:4711", "name:4711"). Waits for the connection. A write that
+ * takes longer than 5 seconds is an error, and is tried again. EVL_ERR_IO where nobody listens. */
+EVL_API int evl_sink_unix(const char *path, evl_sink *sink);
+EVL_API int evl_sink_tcp(const char *address, evl_sink *sink);
+
+/* A function: it is called with each piece, by any thread, by one at a time, and returns 0 where it has taken all of
+ * it, or an errno number: then it gets the same piece again later. The pieces of a sink are the header with what is
+ * told again after it, a whole block, or the end marker (ff ff). `release` may be null; it is called once, when the
+ * sink is let go, and `write` never after that. The bytes are the library's, and gone when the function returns. */
+typedef int (*evl_write_fn)(void *context, const uint8_t *bytes, size_t len);
+typedef void (*evl_release_fn)(void *context);
+EVL_API int evl_sink_callback(evl_write_fn write, evl_release_fn release, void *context, evl_sink *sink);
+
+/* What a log in memory does when its budget is used up. */
+enum {
+    EVL_KEEP_OLDEST = 0,   /* events wait in the buffers until chunks are released; then new ones are lost */
+    EVL_KEEP_NEWEST = 1    /* the oldest chunk that nobody has taken is lost, counted as overwritten */
+};
+
+/* Memory, which the program takes out chunk by chunk; see below. `budget_bytes` bounds the chunks, taken ones
+ * included until they are released; at least 1. */
+EVL_API int evl_sink_memory(uint64_t budget_bytes, int when_full, evl_sink *sink);
+
+/* A flight recorder: memory that keeps the newest `bytes` (at least 1) of the log, and of these what is younger than
+ * `window_ns` (0: whatever its age), for evl_snapshot. */
+EVL_API int evl_sink_recorder(uint64_t bytes, uint64_t window_ns, evl_sink *sink);
+
+/* Takes everything and keeps nothing: for a log that is there for its readers. */
+EVL_API int evl_sink_null(evl_sink *sink);
+
+/* The stream that a sink of evl_sink_stream writes to. EVL_ERR_ARGUMENT where it is another kind of sink. */
+EVL_API int evl_sink_get_stream(evl_sink sink, FILE **stream);
+
+/* Ends the log in a sink that was kept by EVL_KEEP_PREVIOUS: offers what it has refused, writes the end marker, and lets
+ * it go. EVL_OK where that has been done. EVL_ERR_USED where a log writes to it now. Waits for the sink. */
+EVL_API int evl_sink_close(evl_sink sink);
+
+/* Gives the handle back. A log that writes to the sink goes on doing so. */
+EVL_API int evl_sink_release(evl_sink sink);
+
+/* ---- A log's life ------------------------------------------------------------------------------------------ */
+
+/* What becomes of an event that its buffer has no room for. */
+enum {
+    EVL_DROP_NEWEST = 0,        /* it is dropped */
+    EVL_OVERWRITE_OLDEST = 1,   /* the oldest chunk of the buffer makes room */
+    EVL_GROW = 2,               /* the buffer grows, to `value` bytes at most; then as EVL_DROP_NEWEST */
+    EVL_WAIT = 3                /* who emits waits, `value` nanoseconds at most (an hour); then as EVL_DROP_NEWEST */
+};
+typedef struct evl_policy {
+    int32_t kind;
+    uint32_t reserved;
+    uint64_t value;
+} evl_policy;
+
+/* How a log is to be. Fill it in by evl_config_init, then change what is to be different. */
+typedef struct evl_config {
+    uint64_t size;                  /* sizeof(evl_config) */
+    uint64_t buffer_bytes;          /* of each capability's buffer and of the shared one; at least 65571 (512 KiB) */
+    uint64_t flush_interval_ns;     /* how long an event waits at most; at least 1 ms (100 ms) */
+    evl_policy policy;              /* (EVL_DROP_NEWEST) */
+    uint64_t sticky_bytes;          /* memory for what late readers are told (64 MiB) */
+    uint64_t sink_backlog_bytes;    /* kept for a sink that refuses while readers go on (8 MiB) */
+    const char *const *arguments;   /* the program's name and arguments, as the log shows them (null: the process's) */
+    const evl_type *types;          /* the event types that the log declares, besides GHC's */
+    uint64_t arguments_len;
+    uint64_t types_len;
+} evl_config;
+
+/* Fills in the defaults. `size` is sizeof(evl_config). */
+EVL_API int evl_config_init(evl_config *config, uint64_t size);
+
+/* Starts a log: writes the header to the sink, and starts the collector's thread. `config` may be null. What it points
+ * to is not needed any more when the call returns. Waits for the sink. Signals that come for this thread meanwhile
+ * wait until it returns.
+ * EVL_ERR_ARGUMENT: a size or a number out of bounds. EVL_ERR_USED: the sink has begun a log before. EVL_ERR_SINK: it
+ * did not take the header. */
+EVL_API int evl_create(const evl_config *config, evl_sink sink, evl_log *log);
+
+typedef struct evl_statistics evl_statistics;
+
+/* Ends the log: refuses further events, writes all that were emitted before, and the end marker, and flushes the sink.
+ * `statistics` may be null; it is filled in whatever the outcome, its `size` must be set. Waits for the sink, and for
+ * readers as long as they linger. The handle stays good, until evl_drop.
+ * EVL_ERR_SINK: the sink did not take the end; evl_stop offers it once more. EVL_ERR_STOPPED: it has been stopped
+ * before. EVL_ERR_IN_SINK: a callback of the log's sink calls; the log ends when that has returned. */
+EVL_API int evl_stop(evl_log log, evl_statistics *statistics);
+
+/* Stops the log, if that has not been done, and gives the handle back, with those of its readers, listeners and sticky
+ * events. Capabilities stay until they are released; their events are refused. The code is that of stopping; the handle
+ * is stale whatever it is. */
+EVL_API int evl_drop(evl_log log);
+
+/* Writes to the sink, and flushes it, every event that was emitted before the call. In memory it makes a chunk of them.
+ * Waits for the sink. EVL_ERR_SINK: it refused; what it did not take is kept. */
+EVL_API int evl_flush(evl_log log);
+
+/* What becomes of the sink that a log is redirected away from. */
+enum {
+    EVL_CLOSE_PREVIOUS = 0,   /* it gets the end marker, is flushed, and let go */
+    EVL_KEEP_PREVIOUS = 1     /* it stays as it is: it can be set again, or closed by evl_sink_close */
+};
+/* How the log begins in the new one. */
+enum {
+    EVL_HEADER = 0,    /* with the header and what a reader must know: a valid log from its first byte */
+    EVL_CONTINUE = 1   /* with neither: the sink has begun a log before */
+};
+
+/* Goes on in another sink. Every event that was emitted before the call is in the old one, every one emitted after its
+ * return in the new one, and others in one of both, with one moment in time for all threads. Nothing is lost. Threads that
+ * emit do not wait; this call waits for both sinks.
+ * EVL_ERR_USED: a log writes to the new sink, or has begun or ended one there (see EVL_CONTINUE). EVL_ERR_SINK: it did
+ * not take the header, and nothing has changed. EVL_ERR_PREVIOUS_SINK: the log *has* been redirected; what the old
+ * sink did not take is counted as lost. EVL_ERR_STOPPED. */
+EVL_API int evl_set_sink(evl_log log, evl_sink sink, int previous, int start);
+
+/* The sink that the log is written to: a new handle, to be released, by which it can be set again. Waits for nobody. */
+EVL_API int evl_get_sink(evl_log log, evl_sink *sink);
+
+/* Writes what the log's flight recorder keeps to a sink that has not been used: a valid log with every event that was
+ * emitted before the call. The recorder keeps it. The sink is used up and let go, whatever the outcome. `bytes` may be
+ * null. Waits for the collector, then for the sink, and disturbs nobody.
+ * EVL_ERR_NOT_RECORDING, EVL_ERR_BUSY (another snapshot is being written), EVL_ERR_SINK. */
+EVL_API int evl_snapshot(evl_log log, evl_sink sink, uint64_t *bytes);
+
+/* Changes the bytes of every buffer while all write, all or nothing. EVL_ERR_ARGUMENT: less than 65571, or too many;
+ * EVL_ERR_MEMORY. Nothing is lost. */
+EVL_API int evl_resize(evl_log log, uint64_t buffer_bytes);
+
+/* The bytes that were asked for, of each buffer. */
+EVL_API int evl_buffers_size(evl_log log, uint64_t *buffer_bytes);
+
+/* Changes the policy, and tells it. */
+EVL_API int evl_set_policy(evl_log log, evl_policy policy);
+EVL_API int evl_get_policy(evl_log log, evl_policy *policy);
+
+/* The time of the log's clock now: nanoseconds since its start. */
+EVL_API int evl_now(evl_log log, uint64_t *nanoseconds);
+
+/* ---- Events ------------------------------------------------------------------------------------------------ */
+
+/* Functions with `log` write to the shared buffer, for what is no capability's; those with `capability` to its buffer,
+ * which is faster. Neither locks, waits or does I/O, unless the policy is EVL_WAIT.
+ * Codes of all of them: EVL_ERR_FULL and EVL_ERR_STOPPED, and the event is counted as lost; others, and it is not. */
+
+/* The length of a text that ends with a NUL. */
+#define EVL_NUL_ENDED ((size_t)-1)
+
+/* A message, and a named moment that viewers draw over the whole timeline. Bytes that are not UTF-8 are replaced
+ * by U+FFFD; what exceeds 65535 bytes is cut off, between two characters. */
+EVL_API int evl_message(evl_log log, const char *text, size_t len);
+EVL_API int evl_marker(evl_log log, const char *text, size_t len);
+EVL_API int evl_capability_message(evl_capability capability, const char *text, size_t len);
+EVL_API int evl_capability_marker(evl_capability capability, const char *text, size_t len);
+
+/* An event of a type of GHC's format, or of a type that the log declares, by its id and its payload: the fields, big-endian,
+ * as they lie in a log (without id, time and length).
+ * EVL_ERR_TOO_LARGE: more than 65535 bytes. EVL_ERR_PAYLOAD: not the fields of that type, to the last byte.
+ * EVL_ERR_UNDECLARED: no such type, or one that programs do not emit. */
+EVL_API int evl_emit(evl_log log, uint16_t id, const uint8_t *payload, size_t len);
+EVL_API int evl_capability_emit(evl_capability capability, uint16_t id, const uint8_t *payload, size_t len);
+
+/* As evl_emit; and the event is told again after the header of every log that begins later, in a sink or for a reader,
+ * until evl_sticky_remove. Takes a lock, and allocates. */
+EVL_API int evl_emit_sticky(evl_log log, uint16_t id, const uint8_t *payload, size_t len, evl_sticky *sticky);
+EVL_API int evl_capability_emit_sticky(evl_capability capability, uint16_t id, const uint8_t *payload, size_t len,
+                                       evl_sticky *sticky);
+
+/* Has it told no more, and gives the handle back. */
+EVL_API int evl_sticky_remove(evl_sticky sticky);
+
+/* A capability: a buffer for the events of one thread at a time, and a row of its own in a viewer. Allocates its buffer.
+ * EVL_ERR_LIMIT (65535 at a time), EVL_ERR_MEMORY, EVL_ERR_STOPPED. */
+EVL_API int evl_capability_new(evl_log log, evl_capability *capability);
+
+/* The number under which readers know it: the lowest that was free. */
+EVL_API int evl_capability_number(evl_capability capability, uint16_t *number);
+
+/* Gives it back. Its events are in the log. EVL_ERR_BUSY where another thread is emitting with it. */
+EVL_API int evl_capability_release(evl_capability capability);
+
+/* ---- Event types of the program's own ---------------------------------------------------------------------- */
+
+/* What a field holds. */
+enum {
+    EVL_U8 = 1,
+    EVL_U16 = 2,
+    EVL_U32 = 3,
+    EVL_U64 = 4,
+    EVL_I64 = 5,
+    EVL_F64 = 6,
+    EVL_STR = 7,    /* UTF-8 */
+    EVL_BYTES = 8
+};
+
+typedef struct evl_field {
+    const char *name;    /* 1 to 255 bytes of letters, digits, _, - and . */
+    int32_t type;        /* EVL_U8 to EVL_BYTES */
+    uint32_t reserved;   /* 0 */
+} evl_field;
+
+typedef struct evl_value {
+    int32_t type;        /* that of its field */
+    uint32_t reserved;   /* 0 */
+    union {
+        uint64_t u;      /* EVL_U8 to EVL_U64 */
+        int64_t i;       /* EVL_I64 */
+        double f;        /* EVL_F64 */
+        struct {
+            const uint8_t *data;
+            size_t len;
+        } bytes;         /* EVL_STR, EVL_BYTES: 65535 at most, all of an event together; the rest is cut off */
+    } as;
+} evl_value;
+
+/* A type: a number from 0 to 959, a name, and at most 255 fields. It is declared by evl_config.types. */
+EVL_API int evl_type_new(uint16_t number, const char *name, const evl_field *fields, size_t fields_len, evl_type *type);
+
+/* The id of its events in a log, for evl_emit: 1088 and the number. */
+EVL_API int evl_type_id(evl_type type, uint16_t *id);
+
+/* Gives it back. Logs that declare it go on doing so. */
+EVL_API int evl_type_release(evl_type type);
+
+/* An event of values, one for each field in order. Allocates where there are more than 16.
+ * EVL_ERR_PAYLOAD: too many, too few, or of another type. EVL_ERR_ARGUMENT: too large a number for its type.
+ * EVL_ERR_TEXT: an EVL_STR that is not UTF-8. EVL_ERR_UNDECLARED, and the event is counted as lost. */
+EVL_API int evl_emit_values(evl_log log, evl_type type, const evl_value *values, size_t values_len);
+EVL_API int evl_capability_emit_values(evl_capability capability, evl_type type, const evl_value *values,
+                                       size_t values_len);
+
+/* ---- Chunks of a log in memory ----------------------------------------------------------------------------- */
+
+/* A chunk is one or more whole blocks. The header, any chunk, and the bytes ff ff are a valid log; so are the header, all
+ * chunks in order, and ff ff. A chunk comes when a thread has filled it, by evl_flush, when the log is redirected,
+ * and when it ends. Each chunk comes out once, whoever takes it. */
+
+/* The header of the log that goes there: a copy, to be freed with `free`. */
+EVL_API int evl_chunk_header(evl_sink sink, uint8_t **bytes, size_t *len);
+
+/* The oldest chunk as a copy, to be freed with `free`. Waits for one at most `timeout_ns` (0: not at all; UINT64_MAX: for
+ * ever). EVL_EMPTY where the time is up, EVL_FINISHED as soon as nothing can come any more. EVL_ERR_MEMORY: it is the
+ * next one again. EVL_ERR_ARGUMENT: the sink is not of evl_sink_memory. */
+EVL_API int evl_chunk_copy(evl_sink sink, uint64_t timeout_ns, uint8_t **bytes, size_t *len);
+
+/* As evl_chunk_copy, but nothing is copied: the chunk is the memory that the threads have written to. */
+EVL_API int evl_chunk_take(evl_sink sink, uint64_t timeout_ns, evl_chunk *chunk);
+
+/* Its bytes, good until it is released, also when the log is gone. */
+EVL_API int evl_chunk_bytes(evl_chunk chunk, const uint8_t **bytes, size_t *len);
+
+/* 1 where it is the last one of its log, else 0. */
+EVL_API int evl_chunk_is_final(evl_chunk chunk, int *is_final);
+
+/* Gives it back, and its memory to the budget. No thread may use its bytes any more. */
+EVL_API int evl_chunk_release(evl_chunk chunk);
+
+/* How many chunks can be taken now, and how many bytes of the budget are in use. Each may be null. */
+EVL_API int evl_chunk_count(evl_sink sink, uint64_t *chunks, uint64_t *used_bytes);
+
+/* ---- Readers ----------------------------------------------------------------------------------------------- */
+
+/* How a reader is served. */
+typedef struct evl_attach_options {
+    uint64_t size;          /* sizeof(evl_attach_options) */
+    uint64_t queue_bytes;   /* of blocks that may wait for it; those that do not fit are lost to it (8 MiB) */
+    uint64_t linger_ns;     /* how long it is waited for when it is detached or the log stopped (1 s) */
+} evl_attach_options;
+
+/* Fills in the defaults. `size` is sizeof(evl_attach_options). */
+EVL_API int evl_attach_options_init(evl_attach_options *options, uint64_t size);
+
+/* Attaches a reader: it gets a log of its own from now on, beside the sink, by a thread of its own. The sink must not
+ * have been used, and is used up, whatever the outcome; it is let go when the reader ends. `options` may be null. A
+ * reader that is slow, stuck or dead disturbs nobody. Waits for the log's sink.
+ * EVL_ERR_USED, EVL_ERR_STOPPED, EVL_ERR_SINK (a log in memory has no room for what was emitted before). */
+EVL_API int evl_attach(evl_log log, evl_sink sink, const evl_attach_options *options, evl_reader *reader);
+
+typedef struct evl_reader_statistics evl_reader_statistics;
+
+/* Lets a reader go: it gets what was emitted before, and the end. Waits for it as long as it lingers. `statistics` may be
+ * null; its `size` must be set. The handle is stale then, but for EVL_ERR_IN_SINK and wrong arguments.
+ * EVL_ERR_DETACHED: it has failed, or its log was stopped. */
+EVL_API int evl_detach(evl_reader reader, evl_reader_statistics *statistics);
+
+/* Serves the log at a socket: whoever connects is attached. A Unix socket is this user's alone. A TCP address is one of
+ * this machine ("127.0.0.1:4711"), unless EVL_ANYWHERE is among the flags; port 0 is any that is free. `options`
+ * may be null. EVL_ERR_IO: the socket cannot be had. */
+EVL_API int evl_listen_unix(evl_log log, const char *path, const evl_attach_options *options, evl_listener *listener);
+EVL_API int evl_listen_tcp(evl_log log, const char *address, int flags, const evl_attach_options *options,
+                           evl_listener *listener);
+
+/* Where it listens, as a text that ends with a NUL: the path, or the address with the port that was found.
+ * EVL_ERR_TOO_LARGE where `len` bytes do not hold it. */
+EVL_API int evl_listener_address(evl_listener listener, char *address, size_t len);
+
+/* Closes the socket, and gives the handle back. Readers that have come stay attached. */
+EVL_API int evl_listener_close(evl_listener listener);
+
+/* ---- Statistics -------------------------------------------------------------------------------------------- */
+
+/* Events lost, by cause. */
+typedef struct evl_lost {
+    uint64_t full;          /* refused by a full buffer */
+    uint64_t overwritten;   /* taken in, and overwritten by newer ones */
+    uint64_t stopped;       /* emitted after the log was stopped */
+    uint64_t sink;          /* taken in, and never taken by the sink */
+    uint64_t undeclared;    /* of a type that the log does not declare */
+} evl_lost;
+
+/* What has become of a log's events. */
+struct evl_statistics {
+    uint64_t size;                 /* sizeof(evl_statistics) */
+    uint64_t elapsed_ns;           /* since the start, until the end */
+    uint64_t events;               /* taken in, over all buffers */
+    uint64_t blocks;               /* taken by the sinks */
+    uint64_t bytes_written;        /* taken by the sinks */
+    uint64_t sink_errors;          /* refusals; these alone lose nothing */
+    uint64_t sticky_bytes;         /* memory of what late readers are told */
+    uint64_t sticky_refused;       /* sticky events that will not be told, for want of sticky_bytes */
+    evl_lost lost;                 /* over all buffers */
+    uint64_t capabilities;         /* numbers ever used */
+    uint64_t readers;              /* attached now */
+    uint64_t reader_lost_events;   /* lost to readers, attached or not any more */
+};
+
+/* The same of one buffer. */
+typedef struct evl_buffer_statistics {
+    uint64_t size;           /* sizeof(evl_buffer_statistics) */
+    uint64_t events;         /* taken in */
+    uint64_t bytes;          /* of these */
+    uint64_t blocks;         /* made of them */
+    uint64_t buffer_bytes;   /* in force; 0 for a capability that is gone */
+    uint64_t memory_bytes;   /* that its chunks take */
+    evl_lost lost;
+} evl_buffer_statistics;
+
+/* What has become of the blocks of a reader. */
+struct evl_reader_statistics {
+    uint64_t size;            /* sizeof(evl_reader_statistics) */
+    uint64_t blocks;          /* taken */
+    uint64_t bytes_written;   /* taken */
+    uint64_t queued_bytes;    /* waiting */
+    uint64_t lost_events;     /* that did not fit into its queue, or came when it was gone */
+    uint64_t lost_bytes;      /* of these */
+    uint64_t has_failed;      /* 1 where its sink has failed */
+};
+
+/* The number of the shared buffer. */
+#define EVL_SHARED ((uint16_t)0xffff)
+
+/* Fill them in. Wait for the collector where it is writing. `size` must be set. EVL_ERR_ARGUMENT: a number that no capability
+ * has had. */
+EVL_API int evl_get_statistics(evl_log log, evl_statistics *statistics);
+EVL_API int evl_get_buffer_statistics(evl_log log, uint16_t number, evl_buffer_statistics *statistics);
+EVL_API int evl_get_reader_statistics(evl_reader reader, evl_reader_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,197 @@
+//! What is taken out of a log that is kept in memory: `evl_chunk` and its functions, and copies.
+
+use crate::code::{Code, Failure, Outcome, entry};
+use crate::object::{Id, Out};
+use crate::sink::SinkObject;
+use ghc_eventlog::{Chunk, Chunks, NoChunk};
+use std::ffi::c_int;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Pops chunks, and takes one back that nobody got.
+pub(crate) struct Popper {
+    chunks: Chunks,
+    returned: Mutex<Option<Chunk>>,
+}
+
+impl Popper {
+    pub(crate) fn new(chunks: Chunks) -> Self {
+        Popper {
+            chunks,
+            returned: Mutex::default(),
+        }
+    }
+
+    /// The oldest chunk, waited for as long as that.
+    fn pop(&self, timeout_ns: u64) -> Outcome<Chunk> {
+        let returned = self
+            .returned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(chunk) = returned {
+            return Ok(chunk);
+        }
+        let popped = match timeout_ns {
+            0 => self.chunks.chunk(),
+            u64::MAX => self.chunks.wait_chunk(Duration::MAX),
+            limit => self.chunks.wait_chunk(Duration::from_nanos(limit)),
+        };
+        popped.map_err(|none| {
+            Failure::of(match none {
+                NoChunk::Finished => Code::Finished,
+                _ => Code::Empty,
+            })
+        })
+    }
+
+    /// Puts one back, to be the next.
+    fn put_back(&self, chunk: Chunk) {
+        let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
+        *returned = Some(chunk);
+    }
+}
+
+/// A copy that the caller frees with `free`.
+///
+/// # Errors
+/// Where there is no memory.
+fn copy(bytes: &[u8]) -> Outcome<NonNull<u8>> {
+    // SAFETY: any size may be asked for. None is 0: a chunk has its marker, and a header its frame.
+    let copy = NonNull::new(unsafe { libc::malloc(bytes.len()) }.cast::<u8>());
+    let copy = copy.ok_or_else(|| {
+        Failure::new(Code::Memory, format!("no memory for {} bytes", bytes.len()))
+    })?;
+    // SAFETY: there is room for so many bytes, which is new.
+    unsafe {
+        copy.as_ptr()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+    }
+    Ok(copy)
+}
+
+/// `evl_chunk_header`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_header(
+    sink: Id<Arc<SinkObject>>,
+    bytes: *mut *mut u8,
+    len: *mut usize,
+) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for valid places.
+        let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
+        let sink = sink.get()?;
+        let header = sink.popper()?.chunks.header();
+        bytes.put(copy(&header)?.as_ptr());
+        len.put(header.len());
+        Ok(())
+    })
+}
+
+/// `evl_chunk_copy`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_copy(
+    sink: Id<Arc<SinkObject>>,
+    timeout_ns: u64,
+    bytes: *mut *mut u8,
+    len: *mut usize,
+) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for valid places.
+        let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
+        let sink = sink.get()?;
+        let popper = sink.popper()?;
+        let chunk = popper.pop(timeout_ns)?;
+        match copy(&chunk) {
+            Ok(copy) => {
+                bytes.put(copy.as_ptr());
+                len.put(chunk.len());
+                Ok(())
+            }
+            Err(failure) => {
+                popper.put_back(chunk);
+                Err(failure)
+            }
+        }
+    })
+}
+
+/// `evl_chunk_take`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_take(
+    sink: Id<Arc<SinkObject>>,
+    timeout_ns: u64,
+    out: *mut Id<Chunk>,
+) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "chunk") }?;
+        let sink = sink.get()?;
+        out.put(Id::new(sink.popper()?.pop(timeout_ns)?)?);
+        Ok(())
+    })
+}
+
+/// `evl_chunk_bytes`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_bytes(
+    chunk: Id<Chunk>,
+    bytes: *mut *const u8,
+    len: *mut usize,
+) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for valid places.
+        let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
+        // They stay where they are until the chunk is released.
+        chunk.read(|chunk| {
+            bytes.put(chunk.as_ptr());
+            len.put(chunk.len());
+        })
+    })
+}
+
+/// `evl_chunk_is_final`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_is_final(chunk: Id<Chunk>, out: *mut c_int) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "is_final") }?;
+        out.put(c_int::from(chunk.read(|chunk| chunk.is_final())?));
+        Ok(())
+    })
+}
+
+/// `evl_chunk_release`
+#[unsafe(no_mangle)]
+extern "C" fn evl_chunk_release(chunk: Id<Chunk>) -> c_int {
+    entry(|| chunk.take().map(drop))
+}
+
+/// `evl_chunk_count`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_chunk_count(
+    sink: Id<Arc<SinkObject>>,
+    chunks: *mut u64,
+    used_bytes: *mut u64,
+) -> c_int {
+    entry(|| {
+        let sink = sink.get()?;
+        let popper = sink.popper()?;
+        let returned = popper
+            .returned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let count = popper.chunks.len() + usize::from(returned.is_some());
+        drop(returned);
+        // SAFETY: the header asks for null or valid places, both times.
+        if let Ok(mut chunks) = unsafe { Out::new(chunks, "chunks") } {
+            chunks.put(count as u64);
+        }
+        // SAFETY: as above.
+        if let Ok(mut used_bytes) = unsafe { Out::new(used_bytes, "used_bytes") } {
+            used_bytes.put(popper.chunks.used() as u64);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,305 @@
+//! The life of a log: `evl_create` to `evl_drop`, and what is done to it while it runs.
+
+use crate::callback;
+use crate::code::{Code, Failure, Outcome, entry};
+use crate::config::{self, CPolicy, Config};
+use crate::fork;
+use crate::handle;
+use crate::object::{Id, Out};
+use crate::signals::{AllBlocked, PipeBlocked};
+use crate::sink::SinkObject;
+use crate::sized::Filled;
+use crate::statistics::{self, CStatistics};
+use ghc_eventlog::format::Header;
+use ghc_eventlog::{
+    EventLog, Previous, ResizeError, SetSinkError, SnapshotError, Start, StartError, Statistics,
+};
+use std::error::Error;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What `evl_log` stands for.
+pub(crate) struct LogObject {
+    pub(crate) log: EventLog,
+    /// What it declares.
+    pub(crate) header: Arc<Header>,
+    /// Held while the log is redirected: handles of sinks change in the order of the cuts.
+    redirect: Mutex<()>,
+    sink: Mutex<Arc<SinkObject>>,
+    /// It has been stopped, and its sink has all of it.
+    is_over: AtomicBool,
+}
+
+impl LogObject {
+    fn sink(&self) -> MutexGuard<'_, Arc<SinkObject>> {
+        self.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self) -> (Statistics, Outcome) {
+        match self.log.stop() {
+            Ok(statistics) => {
+                // Relaxed: nothing is told by it but that one caller is the first.
+                let was_over = self.is_over.swap(true, Ordering::Relaxed);
+                let outcome = match was_over {
+                    true => Err(Failure::of(Code::Stopped)),
+                    false => Ok(()),
+                };
+                (statistics, outcome)
+            }
+            Err(error) => {
+                let failure = failure(Code::Sink, &error);
+                (error.statistics().clone(), Err(failure))
+            }
+        }
+    }
+}
+
+/// The failure of an error whose cause may be that a sink calls.
+pub(crate) fn failure(code: Code, error: &(dyn Error + 'static)) -> Failure {
+    let cause = error.source().unwrap_or(error);
+    match cause.downcast_ref::<std::io::Error>() {
+        Some(cause) => Failure::from_io(code, cause, error),
+        None => Failure::from_error(code, error),
+    }
+}
+
+/// Refuses a call that would wait for the sink that makes it.
+pub(crate) fn not_in_sink() -> Outcome {
+    match callback::is_in_sink() {
+        true => Err(Failure::of(Code::InSink)),
+        false => Ok(()),
+    }
+}
+
+/// `evl_create`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_create(
+    config: *const Config,
+    sink: Id<Arc<SinkObject>>,
+    out: *mut Id<Arc<LogObject>>,
+) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "log") }?;
+        fork::get_ready()?;
+        // SAFETY: the header asks for it.
+        let (builder, header) = unsafe { config::builder(config) }?;
+        let sink = sink.get()?;
+        let _blocked = AllBlocked::new();
+        let log = builder.sink(sink.sink()?).map_err(|error| {
+            let code = match &error {
+                StartError::Buffer(_) => Code::Memory,
+                StartError::SinkUsed => Code::Used,
+                StartError::Io(_) => Code::Sink,
+                _ => Code::Argument,
+            };
+            failure(code, &error)
+        })?;
+        let log = LogObject {
+            log,
+            header: Arc::new(header),
+            redirect: Mutex::default(),
+            sink: Mutex::new(sink),
+            is_over: AtomicBool::new(false),
+        };
+        out.put(Id::new(Arc::new(log))?);
+        Ok(())
+    })
+}
+
+/// `evl_stop`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_stop(log: Id<Arc<LogObject>>, out: *mut CStatistics) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for null or a structure with its size.
+        let out = (!out.is_null()).then(|| unsafe { Filled::new(out) });
+        let out = out.transpose()?;
+        let log = log.get()?;
+        let _blocked = PipeBlocked::new();
+        let (statistics, outcome) = log.stop();
+        if let Some(mut out) = out {
+            out.put(&statistics::of(&statistics));
+        }
+        outcome
+    })
+}
+
+/// `evl_drop`
+#[unsafe(no_mangle)]
+extern "C" fn evl_drop(log: Id<Arc<LogObject>>) -> c_int {
+    entry(|| {
+        let object = log.take()?;
+        let _blocked = PipeBlocked::new();
+        let (_, outcome) = object.stop();
+        drop(handle::remove_owned_by(log));
+        match outcome {
+            // That is how it should be.
+            Err(failure) if failure.code == Code::Stopped => Ok(()),
+            outcome => outcome,
+        }
+    })
+}
+
+/// `evl_flush`
+#[unsafe(no_mangle)]
+extern "C" fn evl_flush(log: Id<Arc<LogObject>>) -> c_int {
+    entry(|| {
+        let log = log.get()?;
+        let _blocked = PipeBlocked::new();
+        let flushed = log.log.flush();
+        flushed.map_err(|error| Failure::from_io(Code::Sink, &error, &error))
+    })
+}
+
+/// `evl_set_sink`
+#[unsafe(no_mangle)]
+extern "C" fn evl_set_sink(
+    log: Id<Arc<LogObject>>,
+    sink: Id<Arc<SinkObject>>,
+    previous: c_int,
+    start: c_int,
+) -> c_int {
+    entry(|| {
+        let previous = match previous {
+            0 => Previous::Close,
+            1 => Previous::Keep,
+            other => {
+                let text = format!(
+                    "{other} is nothing to do with the previous sink: EVL_CLOSE_PREVIOUS (0) or EVL_KEEP_PREVIOUS (1)"
+                );
+                return Err(Failure::new(Code::Argument, text));
+            }
+        };
+        let start = match start {
+            0 => Start::Header,
+            1 => Start::Continue,
+            other => {
+                let text =
+                    format!("{other} is no way to begin: EVL_HEADER (0) or EVL_CONTINUE (1)");
+                return Err(Failure::new(Code::Argument, text));
+            }
+        };
+        let log = log.get()?;
+        let object = sink.get()?;
+        not_in_sink()?;
+        let _blocked = PipeBlocked::new();
+        let redirect = log.redirect.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = log.log.set_sink(object.sink()?, previous, start);
+        let mut other = object;
+        if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
+            std::mem::swap(&mut *log.sink(), &mut other);
+        }
+        drop(redirect);
+        // Without a lock: it may be the last of a sink whose release calls the library.
+        drop(other);
+        outcome.map_err(|error| {
+            let code = match &error {
+                SetSinkError::Stopped => Code::Stopped,
+                SetSinkError::InUse | SetSinkError::Closed | SetSinkError::Begun => Code::Used,
+                SetSinkError::Previous { .. } => Code::PreviousSink,
+                _ => Code::Sink,
+            };
+            failure(code, &error)
+        })
+    })
+}
+
+/// `evl_get_sink`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_get_sink(log: Id<Arc<LogObject>>, out: *mut Id<Arc<SinkObject>>) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "sink") }?;
+        let log = log.get()?;
+        let sink = Arc::clone(&log.sink());
+        out.put(Id::new(sink)?);
+        Ok(())
+    })
+}
+
+/// `evl_snapshot`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_snapshot(
+    log: Id<Arc<LogObject>>,
+    sink: Id<Arc<SinkObject>>,
+    bytes: *mut u64,
+) -> c_int {
+    entry(|| {
+        let log = log.get()?;
+        let writer = sink.get()?.take_writer()?;
+        let _blocked = PipeBlocked::new();
+        let written = log.log.snapshot(writer).map_err(|error| {
+            let code = match &error {
+                SnapshotError::NotRecording => Code::NotRecording,
+                SnapshotError::Busy => Code::Busy,
+                _ => Code::Sink,
+            };
+            failure(code, &error)
+        })?;
+        // SAFETY: the header asks for null or a valid place.
+        if let Ok(mut bytes) = unsafe { Out::new(bytes, "bytes") } {
+            bytes.put(written);
+        }
+        Ok(())
+    })
+}
+
+/// `evl_resize`
+#[unsafe(no_mangle)]
+extern "C" fn evl_resize(log: Id<Arc<LogObject>>, bytes: u64) -> c_int {
+    entry(|| {
+        let log = log.get()?;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        log.log.resize(bytes).map_err(|error| {
+            let code = match error {
+                ResizeError::Buffer { .. } => Code::Memory,
+                _ => Code::Argument,
+            };
+            Failure::from_error(code, &error)
+        })
+    })
+}
+
+/// `evl_buffers_size`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_buffers_size(log: Id<Arc<LogObject>>, out: *mut u64) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "bytes") }?;
+        out.put(log.get()?.log.buffers_size() as u64);
+        Ok(())
+    })
+}
+
+/// `evl_set_policy`
+#[unsafe(no_mangle)]
+extern "C" fn evl_set_policy(log: Id<Arc<LogObject>>, policy: CPolicy) -> c_int {
+    entry(|| {
+        let log = log.get()?;
+        log.log.set_policy(policy.read()?);
+        Ok(())
+    })
+}
+
+/// `evl_get_policy`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_get_policy(log: Id<Arc<LogObject>>, out: *mut CPolicy) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "policy") }?;
+        out.put(CPolicy::of(log.get()?.log.policy()));
+        Ok(())
+    })
+}
+
+/// `evl_now`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_now(log: Id<Arc<LogObject>>, out: *mut u64) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "nanoseconds") }?;
+        out.put(log.get()?.log.clock().now());
+        Ok(())
+    })
+}
