@@ -163,7 +163,7 @@ EVL_API int evl_sink_null(evl_sink *sink);
 EVL_API int evl_sink_get_stream(evl_sink sink, FILE **stream);
 
 /* Ends the log in a sink that was kept by EVL_KEEP_PREVIOUS: offers what it has refused, writes the end marker, and lets
- * it go. EVL_OK where that has been done. EVL_ERR_USED where a log writes to it now. Waits for the sink. */
+ * it go. EVL_OK where that has been done. EVL_ERR_USED where a log writes to it, or has ended there. Waits for the sink. */
 EVL_API int evl_sink_close(evl_sink sink);
 
 /* Gives the handle back. A log that writes to the sink goes on doing so. */

@@ -16,12 +16,13 @@ use ghc_eventlog::{
 };
 use std::error::Error;
 use std::ffi::c_int;
+use std::mem::{self, ManuallyDrop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `evl_log` stands for.
 pub(crate) struct LogObject {
-    pub(crate) log: EventLog,
+    pub(crate) log: ManuallyDrop<EventLog>,
     /// What it declares.
     pub(crate) header: Arc<Header>,
     /// Held while the log is redirected: handles of sinks change in the order of the cuts.
@@ -52,6 +53,15 @@ impl LogObject {
                 (error.statistics().clone(), Err(failure))
             }
         }
+    }
+}
+
+impl Drop for LogObject {
+    fn drop(&mut self) {
+        // What the sink has refused is offered once more, by whatever call has it last.
+        let _blocked = PipeBlocked::new();
+        // SAFETY: here alone, and nobody uses it from here on.
+        unsafe { ManuallyDrop::drop(&mut self.log) };
     }
 }
 
@@ -97,7 +107,7 @@ unsafe extern "C" fn evl_create(
             failure(code, &error)
         })?;
         let log = LogObject {
-            log,
+            log: ManuallyDrop::new(log),
             header: Arc::new(header),
             redirect: Mutex::default(),
             sink: Mutex::new(sink),
@@ -188,7 +198,7 @@ extern "C" fn evl_set_sink(
         let outcome = log.log.set_sink(object.sink()?, previous, start);
         let mut other = object;
         if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
-            std::mem::swap(&mut *log.sink(), &mut other);
+            mem::swap(&mut *log.sink(), &mut other);
         }
         drop(redirect);
         // Without a lock: it may be the last of a sink whose release calls the library.

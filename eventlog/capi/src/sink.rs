@@ -319,7 +319,11 @@ unsafe extern "C" fn evl_sink_recorder(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evl_sink_null(out: *mut Id<Arc<SinkObject>>) -> c_int {
     // SAFETY: the header asks for it.
-    unsafe { make(out, || Ok(SinkObject::of_sink(Sink::null(), None))) }
+    unsafe {
+        make(out, || {
+            Ok(SinkObject::of_writer(Writer::Other(Box::new(io::sink()))))
+        })
+    }
 }
 
 /// `evl_sink_get_stream`
@@ -350,7 +354,7 @@ extern "C" fn evl_sink_close(sink: Id<Arc<SinkObject>>) -> c_int {
         closed.map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => Failure::new(
                 Code::Used,
-                "an event log writes to that sink: evl_set_sink or evl_stop ends it",
+                "an event log writes to that sink, or has ended there: evl_set_sink, evl_stop and evl_drop end it",
             ),
             _ => Failure::from_io(Code::Sink, &error, &error),
         })

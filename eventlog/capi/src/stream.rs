@@ -1,6 +1,7 @@
 //! A `FILE *` of the C library that a log is written to.
 
 use crate::fork::Section;
+use crate::signals::PipeBlocked;
 use std::ffi::{c_int, c_void};
 use std::io::{self, IoSlice, Write};
 use std::ptr::NonNull;
@@ -157,6 +158,8 @@ impl Write for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.is_owned {
+            // What the program has put in is written out.
+            let _blocked = PipeBlocked::new();
             // SAFETY: the stream is open, and this alone closes it.
             unsafe { libc::fclose(self.file.as_ptr()) };
         }

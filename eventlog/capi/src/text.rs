@@ -114,7 +114,7 @@ pub(crate) unsafe fn utf8_z<'a>(from: *const c_char, name: &str) -> Outcome<&'a 
 /// # Errors
 /// Where it is not; the failure tells where.
 pub(crate) fn utf8<'a>(bytes: &'a [u8], name: &str) -> Outcome<&'a str> {
-    str::from_utf8(bytes).map_err(|error| {
+    std::str::from_utf8(bytes).map_err(|error| {
         let text = format!("{name} is not UTF-8 at byte {}", error.valid_up_to());
         Failure::new(Code::Text, text)
     })

@@ -1,0 +1,171 @@
+/* A stream stays the program's own: it is used beside the log, closed when asked only, and its failures are told. */
+#include "check.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+static void it_stays_open(void) {
+    char *path = path_of("stream.eventlog");
+    FILE *stream = fopen(path, "w+b");
+    evl_sink sink;
+    evl_log log;
+    char begin[4];
+    CHECK(stream != NULL);
+    OK(evl_sink_stream(stream, 0, &sink));
+    log = log_to(sink);
+    OK(evl_message(log, "in the stream", EVL_NUL_ENDED));
+    OK(evl_drop(log));
+    rewind(stream);
+    CHECK(fread(begin, 1, 4, stream) == 4 && memcmp(begin, "hdrb", 4) == 0);
+    CHECK(fclose(stream) == 0);
+    CHECK(count_in_file("stream.eventlog", "in the stream") == 1);
+    free(path);
+}
+
+/* What the program writes stands between blocks, never within. */
+static void it_is_shared(void) {
+    char *path = path_of("both.eventlog");
+    FILE *stream = fopen(path, "w+b");
+    evl_sink sink;
+    evl_log log;
+    int at;
+    CHECK(stream != NULL);
+    OK(evl_sink_stream(stream, 0, &sink));
+    log = log_to(sink);
+    for (at = 0; at < 50; at++) {
+        /* A block by hand: its marker (type 18) says 24 bytes, of no capability. */
+        static const uint8_t block[24] = {0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+        OK(evl_message(log, "by the log", EVL_NUL_ENDED));
+        CHECK(fwrite(block, 1, 12, stream) == 12 && fwrite(block + 12, 1, 12, stream) == 12);
+        OK(evl_flush(log));
+    }
+    OK(evl_drop(log));
+    CHECK(fclose(stream) == 0);
+    CHECK(count_in_file("both.eventlog", "by the log") == 50);
+    free(path);
+}
+
+static void it_is_closed_when_asked(void) {
+    char *path = path_of("owned.eventlog");
+    evl_sink sink, after = file_sink("after.eventlog");
+    evl_log log;
+    FILE *stream = fopen(path, "wb");
+    int fd;
+    CHECK(stream != NULL);
+    fd = fileno(stream);
+    OK(evl_sink_stream(stream, EVL_CLOSE, &sink));
+    log = log_to(sink);
+    OK(evl_set_sink(log, after, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+    CHECK(fsync(fd) == -1 && errno == EBADF);
+    OK(evl_drop(log));
+    OK(evl_sink_release(after));
+    free(path);
+}
+
+/* A disk that is full: what fits is taken once, what does not is counted. */
+static void a_full_disk_is_told(void) {
+    FILE *stream = fopen("/dev/full", "wb");
+    evl_statistics statistics;
+    evl_sink sink, memory;
+    evl_log log;
+    if (stream == NULL) return;
+    OK(evl_sink_stream(stream, EVL_CLOSE, &sink));
+    REFUSED(EVL_ERR_SINK, "No space left", evl_create(NULL, sink, &log));
+    OK(evl_sink_release(sink));
+    /* The same by redirection: the log goes on where it was. */
+    log = log_to(null_sink());
+    OK(evl_sink_file("/dev/full", &memory));
+    REFUSED(EVL_ERR_SINK, "No space left", evl_set_sink(log, memory, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+    OK(evl_sink_release(memory));
+    OK(evl_message(log, "x", 1));
+    OK(evl_flush(log));
+    statistics.size = sizeof statistics;
+    OK(evl_stop(log, &statistics));
+    CHECK(statistics.lost.sink == 0);
+    OK(evl_drop(log));
+}
+
+/* A pipe whose reader goes away, by a stream, a descriptor, and a thread of the library's: no signal ends the program. */
+static void a_broken_pipe_is_an_error(int as_stream) {
+    int fds[2];
+    FILE *stream;
+    evl_sink sink;
+    evl_log log;
+    evl_statistics statistics;
+    CHECK(pipe(fds) == 0);
+    if (as_stream) {
+        stream = fdopen(fds[1], "wb");
+        CHECK(stream != NULL);
+        OK(evl_sink_stream(stream, EVL_CLOSE, &sink));
+    } else {
+        OK(evl_sink_fd(fds[1], EVL_CLOSE, &sink));
+    }
+    log = log_to(sink);
+    close(fds[0]);
+    OK(evl_message(log, "for nobody", EVL_NUL_ENDED));
+    GIVES(EVL_ERR_SINK, evl_flush(log));
+    statistics.size = sizeof statistics;
+    GIVES(EVL_ERR_SINK, evl_stop(log, &statistics));
+    CHECK(statistics.lost.sink >= 1 && statistics.sink_errors >= 1);
+    GIVES(EVL_ERR_SINK, evl_drop(log));
+}
+
+static void a_signal_of_the_programs_stays(void) {
+    sigset_t pipe_set, before, pending;
+    int fds[2], signal_ = 0;
+    evl_sink sink;
+    evl_log log;
+    /* The program's own SIGPIPE waits; the library's does not take it away. */
+    sigemptyset(&pipe_set);
+    sigaddset(&pipe_set, SIGPIPE);
+    CHECK(pthread_sigmask(SIG_BLOCK, &pipe_set, &before) == 0);
+    CHECK(raise(SIGPIPE) == 0);
+    CHECK(pipe(fds) == 0);
+    OK(evl_sink_fd(fds[1], EVL_CLOSE, &sink));
+    log = log_to(sink);
+    close(fds[0]);
+    OK(evl_message(log, "for nobody", EVL_NUL_ENDED));
+    GIVES(EVL_ERR_SINK, evl_drop(log));
+    sigpending(&pending);
+    CHECK(sigismember(&pending, SIGPIPE) == 1);
+    CHECK(sigwait(&pipe_set, &signal_) == 0 && signal_ == SIGPIPE);
+    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+}
+
+/* The library's threads run none of the program's handlers. */
+static pthread_t main_;
+static volatile sig_atomic_t elsewhere_;
+
+static void handler(int signal_) {
+    (void)signal_;
+    if (!pthread_equal(pthread_self(), main_)) elsewhere_ = 1;
+}
+
+static void handlers_run_on_the_programs_threads(void) {
+    struct sigaction action;
+    evl_log log = log_to(null_sink());
+    int at;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    main_ = pthread_self();
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    for (at = 0; at < 100; at++) {
+        CHECK(kill(getpid(), SIGUSR1) == 0);
+        OK(evl_flush(log));
+    }
+    CHECK(!elsewhere_);
+    OK(evl_drop(log));
+}
+
+int main(int argc, char **argv) {
+    arguments(argc, argv);
+    it_stays_open();
+    it_is_shared();
+    it_is_closed_when_asked();
+    a_full_disk_is_told();
+    a_broken_pipe_is_an_error(0);
+    a_broken_pipe_is_an_error(1);
+    a_signal_of_the_programs_stays();
+    handlers_run_on_the_programs_threads();
+    return 0;
+}
