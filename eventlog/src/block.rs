@@ -3,6 +3,7 @@
 
 use crate::buffer_reader::TakenChunk;
 use crate::format::BlockMarker;
+use crate::intake::Write;
 use crate::signals::Signals;
 use chunkring::OwnedChunk;
 use std::fmt;
@@ -27,6 +28,8 @@ enum Memory {
         bytes: Range<usize>,
     },
     Copied(Box<[u8]>),
+    /// What another writer has handed over.
+    Handed(Write),
 }
 
 impl Block {
@@ -70,11 +73,26 @@ impl Block {
         }
     }
 
+    /// Another writer's block. It is copied where its memory would be mostly empty.
+    pub(crate) fn handed(marker: &BlockMarker, mut write: Write, account: &Account) -> Self {
+        let memory = write.memory();
+        if write.len() < memory / 4 {
+            return Block::written(write.to_vec(), marker.end, account);
+        }
+        write.leave();
+        Block {
+            charge: account.charge(memory + OVERHEAD),
+            memory: Memory::Handed(write),
+            end: marker.end,
+        }
+    }
+
     /// Whole blocks, as they lie in a log.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.memory {
             Memory::Taken { chunk, bytes } => &chunk[bytes.clone()],
             Memory::Copied(bytes) => bytes,
+            Memory::Handed(write) => write,
         }
     }
 

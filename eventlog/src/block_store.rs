@@ -6,7 +6,7 @@
 //! there. It comes out as a block of its own.
 
 use crate::block::{Account, Block, OVERHEAD};
-use crate::format::{self, BlockMarker, CapNo, Decoded, Event, Header, LossCause};
+use crate::format::{self, BlockMarker, CapNo, Decoded, EVENTS_LOST, Event, Header, LossCause};
 use crate::log::DEFAULT_STICKY_LIMIT;
 use crate::marks::Marks;
 use crate::signals::Signals;
@@ -202,6 +202,11 @@ impl BlockStore {
     /// Puts a whole chunk of a buffer in.
     pub(crate) fn take(&self, marker: &BlockMarker, chunk: crate::buffer_reader::TakenChunk) {
         self.put(Block::taken(marker, chunk, &self.account));
+    }
+
+    /// Puts a block in that another writer has handed over, as it is.
+    pub(crate) fn keep(&self, marker: &BlockMarker, write: crate::intake::Write) {
+        self.put(Block::handed(marker, write, &self.account));
     }
 
     fn put(&self, block: Block) {
@@ -492,14 +497,6 @@ impl Before {
         }
     }
 }
-
-/// The id of the event that says so.
-const EVENTS_LOST: u16 = Event::EventsLost {
-    cause: LossCause::Overwritten,
-    events: 0,
-    bytes: 0,
-}
-.id();
 
 /// What is missing before the oldest block, by capability and cause.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use crate::chunk_record::{ChunkEnd, ChunkHead, Label};
 use crate::counter::{Counters, Tally};
-use crate::format::{self, CapNo, Decoded, Event, Header, LossCause};
+use crate::format::{self, CapNo, Decoded, EVENTS_LOST, Event, Header, LossCause};
 use crate::shared_buffer::{self, Stripes};
 use crate::signals::Signals;
 use crate::sizes::BufferControl;
@@ -46,6 +46,22 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
+    /// What found no room.
+    pub(crate) fn full(full: Tally) -> Losses {
+        Losses {
+            full,
+            overwritten: Tally::default(),
+        }
+    }
+
+    /// What newer ones have taken the place of.
+    pub(crate) fn overwritten(overwritten: Tally) -> Losses {
+        Losses {
+            full: Tally::default(),
+            overwritten,
+        }
+    }
+
     fn is_none(&self) -> bool {
         self.full.events == 0 && self.overwritten.events == 0
     }
@@ -831,6 +847,7 @@ impl BufferReader {
                         stopped: self.stopped() + late + self.late_losses.full.events,
                         sink: 0,
                         undeclared: self.undeclared(),
+                        relayed: 0,
                     },
                     ..self.statistics()
                 };
@@ -861,6 +878,7 @@ impl BufferReader {
                 stopped: self.stopped(),
                 sink: 0,
                 undeclared: self.undeclared(),
+                relayed: 0,
             },
         }
     }
@@ -888,14 +906,6 @@ impl BufferReader {
         }
     }
 }
-
-/// The id of an event that tells of a loss.
-const EVENTS_LOST: u16 = Event::EventsLost {
-    cause: LossCause::Full,
-    events: 0,
-    bytes: 0,
-}
-.id();
 
 /// Events in a run of whole events of a log of ours that has that header, those that tell of losses
 /// left out.

@@ -49,6 +49,31 @@ impl Clock {
     }
 }
 
+/// The time as a log's collector knows it.
+#[derive(Debug)]
+pub(crate) enum LogTime {
+    /// Whoever emits stamps by this clock.
+    Clock(Clock),
+    /// Somebody else has stamped what came: the latest that was seen.
+    Latest(u64),
+}
+
+impl LogTime {
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            LogTime::Clock(clock) => clock.now(),
+            LogTime::Latest(time) => *time,
+        }
+    }
+
+    /// Says that something came that was stamped then.
+    pub(crate) fn see(&mut self, time: u64) {
+        if let LogTime::Latest(latest) = self {
+            *latest = time.max(*latest);
+        }
+    }
+}
+
 impl Default for Clock {
     fn default() -> Self {
         Clock::new()

@@ -1,34 +1,61 @@
 //! Empties the buffers into the outputs, in order, and says what the log itself has to say. It is
 //! the only user of the outputs, and works under one lock, which no emitting thread ever takes.
 
-use crate::buffer_reader::BufferReader;
-use crate::capability::CAPSETS;
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::{AttachError, SetSinkError};
 use crate::flight_recorder::{Recording, SnapshotError, Turn};
-use crate::format::{CapNo, Event};
 use crate::outputs::{Extent, Outputs};
 use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics};
 use crate::registry::Registry;
-use crate::shared_buffer::SharedBuffer;
+use crate::relayed::Relayed;
 use crate::sink::{Previous, Sink, Start, Unavailable};
-use crate::statistics::{BufferStatistics, Statistics};
-use std::collections::BTreeMap;
+use crate::statistics::Statistics;
 use std::io::{self, Write};
-use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Where the events come from.
+#[derive(Debug)]
+pub(crate) enum Events {
+    /// Threads of this program emit them.
+    Emitted(Buffers),
+    /// Another writer hands them over, in blocks.
+    Relayed(Relayed),
+}
+
+impl Events {
+    /// Hands out what there was when it was called, and what was there of what comes meanwhile.
+    ///
+    /// # Errors
+    /// The primary output's, after which the rest waits, but where there are readers.
+    fn pass(
+        &mut self,
+        outputs: &mut Outputs,
+        registry: &Mutex<Registry>,
+        extent: Extent,
+    ) -> io::Result<()> {
+        match self {
+            Events::Emitted(buffers) => buffers.pass(outputs, registry, extent),
+            Events::Relayed(relayed) => relayed.pass(outputs),
+        }
+    }
+
+    /// Hands out what there was when it was called, and what else is of before. Tells the time: what is left is
+    /// later.
+    fn cut(&mut self, outputs: &mut Outputs, registry: &Mutex<Registry>) -> u64 {
+        match self {
+            Events::Emitted(buffers) => buffers.cut(outputs, registry),
+            Events::Relayed(relayed) => relayed.cut(outputs),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Collector {
     clock: Clock,
     outputs: Outputs,
-    /// Where the collector says of capabilities that they are gone.
-    shared_writer: Arc<SharedBuffer>,
-    shared: BufferReader,
-    capabilities: Vec<BufferReader>,
-    /// What became of the events of capabilities that are gone.
-    ended: BTreeMap<CapNo, BufferStatistics>,
+    events: Events,
     /// When the log ended: everything has been handed to the outputs.
     stopped_at: Option<u64>,
     /// The sink has taken everything.
@@ -36,19 +63,11 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(
-        clock: Clock,
-        outputs: Outputs,
-        shared_writer: Arc<SharedBuffer>,
-        shared: BufferReader,
-    ) -> Self {
+    pub(crate) fn new(clock: Clock, outputs: Outputs, events: Events) -> Self {
         Collector {
             clock,
             outputs,
-            shared_writer,
-            shared,
-            capabilities: Vec::new(),
-            ended: BTreeMap::new(),
+            events,
             stopped_at: None,
             delivered: false,
         }
@@ -67,19 +86,7 @@ impl Collector {
         if self.stopped_at.is_some() {
             return Ok(());
         }
-        self.adopt(registry);
-        self.outputs.begin_pass()?;
-        let settled = self.outputs.wants_settling();
-        if settled {
-            self.shared_writer.wait_for_writers();
-        }
-        // The shared buffer first: it introduces the capabilities.
-        self.outputs.drain(&mut self.shared, extent)?;
-        for reader in &mut self.capabilities {
-            self.outputs.drain(reader, extent)?;
-        }
-        self.outputs.end_pass(extent, settled);
-        self.retire(registry)?;
+        self.events.pass(&mut self.outputs, registry, extent)?;
         self.outputs.take_refusal()
     }
 
@@ -99,7 +106,7 @@ impl Collector {
             // Whole chunks first: what the cut takes is copied.
             let _ = self.pass_to(registry, Extent::Complete);
             self.cut(registry);
-            store.forget(self.clock.now());
+            store.forget(self.outputs.now());
         }
         let (beginning, blocks) = self.outputs.recording(&store);
         Ok(Recording {
@@ -122,32 +129,10 @@ impl Collector {
         self.outputs.flush()
     }
 
-    /// Hands out what was committed when this was called, on whatever buffer, and of what comes
-    /// meanwhile what has a time stamp of before the call: the events of one moment and before. The
-    /// outputs keep what they do not take; all of it, however much, where they are not too far behind, and
-    /// else nothing. Tells that time: what is left is later.
+    /// Hands out what there was when this was called; the outputs keep what they do not take. Tells the time of
+    /// the cut.
     fn cut(&mut self, registry: &Mutex<Registry>) -> u64 {
-        self.adopt(registry);
-        // An event of the shared buffer can be read only when those before it have been written.
-        self.shared_writer.wait_for_writers();
-        self.shared.gather();
-        let keeps = self.outputs.has_room_for_cut();
-        let readers = || [&self.shared].into_iter().chain(&self.capabilities);
-        // In this order: what is ready has been stamped. The marks are needed where the counters of
-        // two processors differ.
-        let marks: Vec<_> = readers().map(BufferReader::mark).collect();
-        let at = self.clock.now();
-        // Whatever has a stamp of before has been written after this.
-        self.shared_writer.wait_for_writers();
-        self.shared.gather();
-        // Who knows of an event on a buffer that was made meanwhile may have emitted the next one elsewhere.
-        self.adopt(registry);
-        let marks = marks.into_iter().chain(iter::repeat(0));
-        let readers = [&mut self.shared].into_iter().chain(&mut self.capabilities);
-        for (reader, mark) in readers.zip(marks) {
-            let _ = self.outputs.drain(reader, Extent::Cut { mark, at, keeps });
-        }
-        at
+        self.events.cut(&mut self.outputs, registry)
     }
 
     /// Goes on in another sink.
@@ -252,13 +237,13 @@ impl Collector {
         if self.stopped_at.is_none() {
             // Before the last look at the registry: who comes later is told so, and is not in the log.
             lock(registry).end();
-            self.adopt(registry);
             // The sink may still refuse what it has refused before, and then keeps the rest, too.
             let _ = self.outputs.retry();
             self.outputs.begin_end();
-            self.write_all_blocks();
-            self.emit_end();
-            self.write_all_blocks();
+            match &mut self.events {
+                Events::Emitted(buffers) => buffers.finish(&mut self.outputs, registry),
+                Events::Relayed(relayed) => relayed.finish(&mut self.outputs),
+            }
             self.outputs.end();
             self.stopped_at = Some(self.clock.now());
         }
@@ -276,93 +261,12 @@ impl Collector {
         Ok(())
     }
 
-    /// Hands everything to the sink, which keeps what it does not take.
-    fn write_all_blocks(&mut self) {
-        for reader in [&mut self.shared].into_iter().chain(&mut self.capabilities) {
-            let _ = self.outputs.drain(reader, Extent::All);
-        }
-    }
-
-    /// Says that everything is gone, after the writers' last events. What the sink refuses it keeps.
-    fn emit_end(&mut self) {
-        let left: Vec<_> = self
-            .capabilities
-            .iter()
-            .filter_map(BufferReader::capability)
-            .collect();
-        for cap in left {
-            if self.shared_writer.wants_draining() {
-                self.write_all_blocks();
-            }
-            self.say(&removal(cap));
-        }
-        let end = CAPSETS.map(|capset| Event::CapsetDelete { capset });
-        if self.shared_writer.wants_draining() {
-            self.write_all_blocks();
-        }
-        self.say(&end);
-    }
-
-    /// Emits to the shared buffer, also when the log has been stopped.
-    fn say(&self, events: &[Event<'_>]) {
-        for event in events {
-            // Where other threads have taken the room, the loss is counted.
-            let _ = self.shared_writer.emit_last(event);
-        }
-    }
-
-    /// Takes over the buffers that have been made since the last look.
-    fn adopt(&mut self, registry: &Mutex<Registry>) {
-        let mut registry = lock(registry);
-        self.capabilities.append(registry.new_readers());
-    }
-
-    /// Lets go of buffers whose writers are gone and whose last event has been written.
-    ///
-    /// # Errors
-    /// The sink's, where room for saying so had to be made.
-    fn retire(&mut self, registry: &Mutex<Registry>) -> io::Result<()> {
-        let mut index = 0;
-        while let Some(reader) = self.capabilities.get(index) {
-            let Some(cap) = reader.capability().filter(|_| reader.is_finished()) else {
-                index += 1;
-                continue;
-            };
-            // Here and not where the capability is dropped: one that is dropped while the log is
-            // stopped is spoken of once, too, and the number's next user later.
-            if self.shared_writer.wants_draining() {
-                self.outputs.drain(&mut self.shared, Extent::Ready)?;
-            }
-            let mut reader = self.capabilities.swap_remove(index);
-            // Nothing is left but losses; the output keeps what it refuses.
-            let _ = self.outputs.drain(&mut reader, Extent::All);
-            self.say(&removal(cap));
-            let statistics = reader.ended_statistics();
-            let sum = self.ended.entry(cap).or_default();
-            *sum += statistics;
-            sum.capability = Some(cap);
-            lock(registry).give_back(cap);
-        }
-        Ok(())
-    }
-
     pub(crate) fn statistics(&mut self, registry: &Mutex<Registry>) -> Statistics {
-        self.adopt(registry);
         let ended = self.stopped_at.is_some();
-        let of = |reader: &mut BufferReader| match ended {
-            false => reader.statistics(),
-            true => reader.last_statistics(),
+        let (mut capabilities, mut shared) = match &mut self.events {
+            Events::Emitted(buffers) => buffers.statistics(registry, ended),
+            Events::Relayed(relayed) => relayed.statistics(),
         };
-        let mut capabilities = self.ended.clone();
-        for reader in &mut self.capabilities {
-            let statistics = of(reader);
-            if let Some(cap) = statistics.capability {
-                let sum = capabilities.entry(cap).or_default();
-                *sum += statistics;
-                sum.capability = Some(cap);
-            }
-        }
-        let mut shared = of(&mut self.shared);
         self.outputs.settle();
         let undelivered = match ended {
             false => Vec::new(),
@@ -395,16 +299,14 @@ impl Collector {
             readers,
             former_readers,
             sticky_refused: self.outputs.sticky().refused(),
+            relay: match &self.events {
+                Events::Emitted(_) => None,
+                Events::Relayed(relayed) => Some(relayed.relay_statistics()),
+            },
         }
     }
 }
 
 fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
     registry.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a log says of a capability that is gone.
-fn removal(cap: CapNo) -> [Event<'static>; 3] {
-    let [process, clock] = CAPSETS.map(|capset| Event::CapsetRemoveCap { capset, cap });
-    [process, clock, Event::CapDelete { cap }]
 }

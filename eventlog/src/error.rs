@@ -33,6 +33,8 @@ pub enum EmitError {
         /// The type's [id](crate::format::UserEventType::id).
         id: u16,
     },
+    /// The log takes nothing but the blocks of [another writer](crate::Builder::relayed).
+    Relayed,
 }
 
 impl fmt::Display for EmitError {
@@ -44,11 +46,14 @@ impl fmt::Display for EmitError {
                 f,
                 "the event log does not declare this event type, whose id is {id}"
             ),
+            EmitError::Relayed => f.write_str(RELAYED),
         }
     }
 }
 
 impl error::Error for EmitError {}
+
+const RELAYED: &str = "the event log takes nothing but what its other writer hands over";
 
 /// Why a log could not be started.
 ///
@@ -240,6 +245,8 @@ pub enum CapabilityError {
     Stopped,
     /// The log belongs to the process that this one was forked from.
     Forked,
+    /// The log takes nothing but the blocks of [another writer](crate::Builder::relayed).
+    Relayed,
 }
 
 impl fmt::Display for CapabilityError {
@@ -256,6 +263,7 @@ impl fmt::Display for CapabilityError {
             CapabilityError::Forked => {
                 f.write_str("the event log belongs to the process that this one was forked from")
             }
+            CapabilityError::Relayed => f.write_str(RELAYED),
         }
     }
 }
@@ -266,7 +274,8 @@ impl error::Error for CapabilityError {
             CapabilityError::Buffer(source) => Some(source),
             CapabilityError::Exhausted { .. }
             | CapabilityError::Stopped
-            | CapabilityError::Forked => None,
+            | CapabilityError::Forked
+            | CapabilityError::Relayed => None,
         }
     }
 }

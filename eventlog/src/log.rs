@@ -1,19 +1,23 @@
 //! The life of an event log: how it is started, what it hands out, and how it ends.
 
+use crate::buffers::Buffers;
 use crate::capability::{CAPSETS, Capability};
-use crate::clock::Clock;
-use crate::collector::Collector;
+use crate::clock::{Clock, LogTime};
+use crate::collector::{Collector, Events};
 use crate::collector_lock::{CollectorLock, Held};
 use crate::error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
 use crate::format::{CapsetType, Encode, Event, Header, Strings, UserEventType, ZStr};
+use crate::intake::Intake;
 use crate::marks::{Marks, StickyId};
 use crate::outputs::Outputs;
 use crate::policy::Policy;
 use crate::registry::Registry;
-use crate::shared_buffer::SharedBuffer;
+use crate::relay::Mender;
+use crate::relayed::Relayed;
 use crate::signals::Signals;
 use crate::sink::Sink;
 use crate::sizes::Sizes;
+use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::sticky::Sticky;
 use std::io::{self, Write};
@@ -24,6 +28,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of a buffer where nobody says otherwise.
 const DEFAULT_BUFFER_SIZE: usize = 512 * 1024;
+
+/// The budget of a relayed log where nobody says otherwise: eight buffers of GHC's run-time system.
+const DEFAULT_RELAY_BUDGET: usize = 16 * 1024 * 1024;
 
 /// How often the collector looks at the buffers where nobody says otherwise.
 const DEFAULT_FLUSH_INTERVAL: Duration = Duration::from_millis(100);
@@ -51,7 +58,7 @@ const DEFAULT_SINK_BACKLOG: usize = 8 * 1024 * 1024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
-    buffer_size: usize,
+    buffer_size: Option<usize>,
     flush_interval: Duration,
     arguments: Option<Vec<String>>,
     sticky_limit: usize,
@@ -70,12 +77,14 @@ impl Builder {
     /// lengths that are powers of two, 128 KiB at least and 16 MiB at most; there are two of them at least,
     /// and each takes twice its memory.
     ///
+    /// A [relayed](Self::relayed) log has one budget instead.
+    ///
     /// ```
     /// let builder = ghc_eventlog::EventLog::builder().buffer_size(2 * 1024 * 1024);
     /// ```
     #[must_use]
     pub fn buffer_size(mut self, bytes: usize) -> Self {
-        self.buffer_size = bytes;
+        self.buffer_size = Some(bytes);
         self
     }
 
@@ -245,18 +254,88 @@ impl Builder {
         self,
         open: impl FnOnce() -> Result<Sink, StartError>,
     ) -> Result<EventLog, StartError> {
-        self.check()?;
-        let header = Arc::new(self.header()?);
+        let buffer_size = self.buffer_size.unwrap_or(DEFAULT_BUFFER_SIZE);
+        check(buffer_size)?;
+        let header = Arc::new(self.declaring(Header::standard())?);
         let clock = Clock::new();
         let signals = Arc::new(Signals::default());
         let sizes = Sizes::new(
-            self.buffer_size,
+            buffer_size,
             self.policy,
             clock.clone(),
             Arc::clone(&signals),
             Arc::clone(&header),
         );
         let (shared, reader) = sizes.shared_buffer().map_err(StartError::Buffer)?;
+        let shared = Arc::new(shared);
+        let buffers = Buffers::new(clock.clone(), Arc::clone(&shared), reader);
+        let source = Source::Emitted { sizes, shared };
+        let time = LogTime::Clock(clock.clone());
+        let arguments = self.arguments.clone();
+        self.launch(
+            open,
+            Parts {
+                header,
+                clock,
+                time,
+                signals,
+                events: Events::Emitted(buffers),
+                source,
+            },
+            |core| core.describe_process(arguments),
+        )
+    }
+
+    /// Starts a log whose blocks come from another writer, which has that header.
+    pub(crate) fn start_relayed(
+        self,
+        sink: Sink,
+        other: &Header,
+    ) -> Result<(EventLog, Arc<Intake>), StartError> {
+        let budget = self.buffer_size.unwrap_or(DEFAULT_RELAY_BUDGET);
+        check(budget)?;
+        let header = other.telling_losses().map_err(StartError::Types)?;
+        let header = Arc::new(self.declaring(&header)?);
+        let signals = Arc::new(Signals::default());
+        let mender = Mender::under(other.clone());
+        let intake = Intake::new(
+            budget,
+            self.policy,
+            Arc::clone(&signals),
+            mender.clone(),
+            Arc::clone(&header),
+        );
+        let relayed = Relayed::new(Arc::clone(&intake), mender);
+        let log = self.launch(
+            || Ok(sink),
+            Parts {
+                header,
+                clock: Clock::new(),
+                time: LogTime::Latest(0),
+                signals,
+                events: Events::Relayed(relayed),
+                source: Source::Relayed(Arc::clone(&intake)),
+            },
+            |_| {},
+        )?;
+        Ok((log, intake))
+    }
+
+    /// Starts a log that is made of these parts: writes its header, has it described, and starts the collector.
+    fn launch(
+        self,
+        open: impl FnOnce() -> Result<Sink, StartError>,
+        parts: Parts,
+        describe: impl FnOnce(&Core),
+    ) -> Result<EventLog, StartError> {
+        let Parts {
+            header,
+            clock,
+            time,
+            signals,
+            events,
+            source,
+        } = parts;
         let sink = open()?;
         let mut delivery = sink.take().map_err(|_| StartError::SinkUsed)?;
         if delivery.has_begun() {
@@ -267,11 +346,10 @@ impl Builder {
             sink.put_back_closed();
             return Err(StartError::Io(error));
         }
-        let shared = Arc::new(shared);
         let marks = Arc::<Mutex<Marks>>::default();
         let sticky = Sticky::new(self.sticky_limit, Arc::clone(&header));
         let outputs = Outputs::new(
-            clock.clone(),
+            time,
             Arc::clone(&signals),
             sink.clone(),
             delivery,
@@ -280,19 +358,18 @@ impl Builder {
             header,
         )
         .with_backlog(self.sink_backlog);
-        let collector = Collector::new(clock.clone(), outputs, Arc::clone(&shared), reader);
+        let collector = Collector::new(clock.clone(), outputs, events);
         let core = Arc::new(Core {
             collector: CollectorLock::new(collector, Arc::clone(&signals)),
-            sizes,
+            source,
             signals,
-            shared,
             registry: Mutex::new(Registry::default()),
             sink: Mutex::new(sink),
             marks,
             process: std::process::id(),
             clock,
         });
-        core.describe_process(self.arguments);
+        describe(&core);
         let thread = thread::Builder::new()
             .name("eventlog".into())
             .spawn({
@@ -307,8 +384,8 @@ impl Builder {
         })))
     }
 
-    /// What the log declares.
-    fn header(&self) -> Result<Header, StartError> {
+    /// What a log declares that declares this besides.
+    fn declaring(&self, header: &Header) -> Result<Header, StartError> {
         for (index, ty) in self.types.iter().enumerate() {
             for earlier in &self.types[..index] {
                 if earlier == ty {
@@ -326,22 +403,27 @@ impl Builder {
                 }
             }
         }
-        let header = Header::standard().declaring(&self.types);
-        header.map_err(StartError::Types)
+        header.declaring(&self.types).map_err(StartError::Types)
     }
+}
 
-    /// Whether the buffers' size is within its bounds.
-    fn check(&self) -> Result<(), StartError> {
-        Sizes::check(self.buffer_size).map_err(|refused| match refused {
-            ResizeError::TooSmall { bytes, minimum } => {
-                StartError::BufferTooSmall { bytes, minimum }
-            }
-            ResizeError::TooLarge { bytes, maximum } => {
-                StartError::BufferTooLarge { bytes, maximum }
-            }
-            ResizeError::Buffer { source, .. } => StartError::Buffer(source),
-        })
-    }
+/// What is different in logs of different sources.
+struct Parts {
+    header: Arc<Header>,
+    clock: Clock,
+    time: LogTime,
+    signals: Arc<Signals>,
+    events: Events,
+    source: Source,
+}
+
+/// Whether the buffers' size is within its bounds.
+fn check(buffer_size: usize) -> Result<(), StartError> {
+    Sizes::check(buffer_size).map_err(|refused| match refused {
+        ResizeError::TooSmall { bytes, minimum } => StartError::BufferTooSmall { bytes, minimum },
+        ResizeError::TooLarge { bytes, maximum } => StartError::BufferTooLarge { bytes, maximum },
+        ResizeError::Buffer { source, .. } => StartError::Buffer(source),
+    })
 }
 
 /// A log that is being written. Clones are the same log.
@@ -386,7 +468,7 @@ impl EventLog {
     /// ```
     pub fn builder() -> Builder {
         Builder {
-            buffer_size: DEFAULT_BUFFER_SIZE,
+            buffer_size: None,
             flush_interval: DEFAULT_FLUSH_INTERVAL,
             arguments: None,
             sticky_limit: DEFAULT_STICKY_LIMIT,
@@ -396,8 +478,8 @@ impl EventLog {
         }
     }
 
-    pub(crate) fn sizes(&self) -> &Sizes {
-        &self.0.core.sizes
+    pub(crate) fn source(&self) -> &Source {
+        &self.0.core.source
     }
 
     /// A capability for a thread to write its events with. Allocates its buffer, and says in the log
@@ -405,8 +487,8 @@ impl EventLog {
     /// is half full.
     ///
     /// # Errors
-    /// [`CapabilityError`] where 65,535 capabilities are in use, memory cannot be had, or the log
-    /// has been stopped.
+    /// [`CapabilityError`] where 65,535 capabilities are in use, memory cannot be had, the log
+    /// has been stopped, or [another writer](Builder::relayed) writes to it.
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;
@@ -453,7 +535,7 @@ impl EventLog {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
-        self.0.core.shared.emit(event)
+        self.source().emit(event)
     }
 
     /// Emits a user message to the shared buffer. What exceeds 65,535 bytes is cut off, between two
@@ -513,7 +595,7 @@ impl EventLog {
         if core.is_forked() {
             return Err(EmitError::Stopped);
         }
-        core.shared.emit_sticky(event, &mut core.marks())
+        core.source.emit_sticky(event, || core.marks())
     }
 
     /// Has an event replayed no more. It stays where it has been written. Does nothing where that has
@@ -690,10 +772,9 @@ impl Drop for Handle {
 /// What the log and its collector's thread share.
 #[derive(Debug)]
 pub(crate) struct Core {
-    sizes: Sizes,
+    source: Source,
     clock: Clock,
     signals: Arc<Signals>,
-    shared: Arc<SharedBuffer>,
     pub(crate) registry: Mutex<Registry>,
     collector: CollectorLock,
     /// A handle of the sink that the collector writes to. Changed while the collector is held.
@@ -749,7 +830,9 @@ impl Core {
             self.pass();
             thread::park_timeout(interval);
         }
-        self.shared.wait_for_writers();
+        if let Source::Emitted { shared, .. } = &self.source {
+            shared.wait_for_writers();
+        }
         if let Some(mut collector) = self.collector.lock() {
             // Whoever stopped the log tries again, and reports.
             let _ = collector.finish(&self.registry);
@@ -771,8 +854,11 @@ impl Core {
         if self.signals.is_stopped() {
             return Err(CapabilityError::Stopped);
         }
+        let Source::Emitted { sizes, shared } = &self.source else {
+            return Err(CapabilityError::Relayed);
+        };
         let number = self.registry().take_number()?;
-        let (writer, reader) = self.sizes.buffer(number).map_err(|error| {
+        let (writer, reader) = sizes.buffer(number).map_err(|error| {
             self.registry().give_back(number);
             CapabilityError::Buffer(error)
         })?;
@@ -781,7 +867,7 @@ impl Core {
             cap: number,
         });
         let introduction = [Event::CapCreate { cap: number }, process, clock];
-        if self.shared.wants_draining() {
+        if shared.wants_draining() {
             self.pass();
         }
         // The log's end takes the registry, too. Whoever is before it is introduced by the log, and seen
@@ -792,7 +878,7 @@ impl Core {
         }
         for event in &introduction {
             // Where other threads have taken the room, the loss is counted.
-            let _ = self.shared.emit_last(event);
+            let _ = shared.emit_last(event);
         }
         registry.add(reader);
         drop(registry);
@@ -847,10 +933,12 @@ impl Core {
     /// Emits an event that the log should not be without: where the shared buffer is getting full,
     /// this thread empties it first.
     fn define(&self, event: &Event<'_>) {
-        if self.shared.wants_draining() {
-            // Where the sink refuses, the event may be lost like any other, and is counted then.
-            self.pass();
+        if let Source::Emitted { shared, .. } = &self.source {
+            if shared.wants_draining() {
+                // Where the sink refuses, the event may be lost like any other, and is counted then.
+                self.pass();
+            }
+            let _ = shared.emit(event);
         }
-        let _ = self.shared.emit(event);
     }
 }

@@ -37,9 +37,22 @@ impl Missed {
             bytes: 0,
             losses: Losses::default(),
         });
+        gap.since = gap.since.min(begin);
         gap.events += events;
         gap.bytes += bytes;
         gap.losses.add(losses);
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds what was missed elsewhere.
+    pub(crate) fn merge(&mut self, other: Missed) {
+        for (cap, gap) in other.0 {
+            let (content, losses) = ((gap.events, gap.bytes), gap.losses);
+            self.add(cap, gap.since, content, losses);
+        }
     }
 
     /// Bytes of the blocks that tell of it.

@@ -7,9 +7,10 @@
 use crate::block::Block;
 use crate::block_store::BlockStore;
 use crate::buffer_reader::{Body, BufferReader};
-use crate::clock::Clock;
+use crate::clock::LogTime;
 use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
+use crate::intake::Write as Handed;
 use crate::marks::Marks;
 use crate::reader::{AttachOptions, Piece, Reader, ReaderId, ReaderStatistics};
 use crate::signals::Signals;
@@ -46,7 +47,7 @@ pub(crate) enum Extent {
 /// All that takes a log's blocks.
 #[derive(Debug)]
 pub(crate) struct Outputs {
-    clock: Clock,
+    time: LogTime,
     /// What a log begins with, and by which its events can be told apart.
     header: Arc<Header>,
     sticky: Sticky,
@@ -74,7 +75,7 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     pub(crate) fn new(
-        clock: Clock,
+        time: LogTime,
         signals: Arc<Signals>,
         sink: Sink,
         delivery: Delivery,
@@ -86,7 +87,7 @@ impl Outputs {
             store.serve(&signals);
         }
         Outputs {
-            clock,
+            time,
             header,
             sticky,
             marks,
@@ -175,7 +176,7 @@ impl Outputs {
             }
         }
         if let Extent::All = extent {
-            if let Some(body) = reader.last_losses(self.clock.now()) {
+            if let Some(body) = reader.last_losses(self.time.now()) {
                 // Kept where it is refused.
                 let len = body.len();
                 let _ = self.hand_out(capability, body, len, true);
@@ -230,15 +231,8 @@ impl Outputs {
         keeps: bool,
     ) -> io::Result<()> {
         let block = &body[..len];
-        let marker = marker(capability, block, self.clock.now());
-        let outcome = match &mut self.primary {
-            // Taken in either way: written, or kept.
-            Primary::Writer { delivery, .. } if keeps => delivery.write_block(&marker, block),
-            Primary::Writer { delivery, .. } => {
-                *self.lost.entry(capability).or_default() += delivery.miss(&marker, block);
-                Ok(())
-            }
-        };
+        let marker = marker(capability, block, self.time.now());
+        let outcome = self.give(&marker, block, keeps);
         self.offer(&marker, block);
         body.release(len);
         outcome
@@ -254,6 +248,72 @@ impl Outputs {
         for reader in &mut self.readers {
             reader.offer(marker.cap, marker.begin, &piece);
         }
+    }
+
+    /// Hands out a block that another writer has made, in which there may be events that are to be looked at where
+    /// it `is_tracked`.
+    ///
+    /// # Errors
+    /// The primary output's, as for [`drain`](Self::drain). The block is its own all the same.
+    pub(crate) fn pass_on(
+        &mut self,
+        marker: &BlockMarker,
+        body: &[u8],
+        is_tracked: bool,
+        extent: Extent,
+    ) -> io::Result<()> {
+        self.look_at(marker, body, is_tracked);
+        let keeps = match extent {
+            Extent::Complete | Extent::Ready => self.has_room(body.len()),
+            Extent::All => true,
+            Extent::Cut { keeps, .. } => keeps,
+        };
+        let outcome = self.give(marker, body, keeps);
+        self.offer(marker, body);
+        match extent {
+            Extent::Complete | Extent::Ready => self.go_on(outcome),
+            // It is kept.
+            Extent::All | Extent::Cut { .. } => Ok(()),
+        }
+    }
+
+    /// As [`pass_on`](Self::pass_on), where blocks are kept in memory, which takes the write as it is.
+    pub(crate) fn pass_on_whole(&mut self, marker: &BlockMarker, write: Handed, is_tracked: bool) {
+        let Some(store) = self.store().map(Arc::clone) else {
+            return;
+        };
+        let body = &write[BlockMarker::LEN..];
+        self.look_at(marker, body, is_tracked);
+        let Primary::Writer { delivery, .. } = &mut self.primary;
+        delivery.count_block(body.len());
+        self.offer(marker, body);
+        store.keep(marker, write);
+    }
+
+    /// Takes in what another writer's block tells.
+    fn look_at(&mut self, marker: &BlockMarker, body: &[u8], is_tracked: bool) {
+        self.time.see(marker.begin.max(marker.end));
+        if is_tracked {
+            self.sticky
+                .observe(marker.cap, body, &mut lock(&self.marks));
+        }
+    }
+
+    /// Gives a block to the primary output; where it does not keep it, counts what it misses.
+    fn give(&mut self, marker: &BlockMarker, block: &[u8], keeps: bool) -> io::Result<()> {
+        match &mut self.primary {
+            // Taken in either way: written, or kept.
+            Primary::Writer { delivery, .. } if keeps => delivery.write_block(marker, block),
+            Primary::Writer { delivery, .. } => {
+                *self.lost.entry(marker.cap).or_default() += delivery.miss(marker, block);
+                Ok(())
+            }
+        }
+    }
+
+    /// The time of the log.
+    pub(crate) fn now(&self) -> u64 {
+        self.time.now()
     }
 
     /// Takes whole chunks out of the buffer, which are not copied where that is possible, as far as there is
@@ -282,7 +342,7 @@ impl Outputs {
                         .observe(capability, events, &mut lock(&self.marks)),
                 };
                 reader.count_tracked(tracked);
-                let now = self.clock.now();
+                let now = self.time.now();
                 if let Some(losses) = reader.found_losses(begin_of(events)) {
                     let len = losses.len();
                     // Memory takes everything.
@@ -321,7 +381,7 @@ impl Outputs {
         let Some(store) = self.store() else {
             return Extent::Ready;
         };
-        let now = self.clock.now();
+        let now = self.time.now();
         store.forget(now);
         // Readers that are attached are not to wait until a chunk is complete.
         if store.wants_cut(now) || self.sticky.wants_pass() || !self.readers.is_empty() {
@@ -336,7 +396,7 @@ impl Outputs {
     pub(crate) fn beginning(&mut self) -> Vec<u8> {
         self.sticky.unmark(&mut lock(&self.marks));
         let mut beginning = self.header.encode();
-        self.sticky.blocks(self.clock.now(), &mut beginning);
+        self.sticky.blocks(self.time.now(), &mut beginning);
         beginning
     }
 
@@ -375,8 +435,7 @@ impl Outputs {
     /// Says that every buffer has been read to where it was when the pass began, and whether no writer of the
     /// shared one was left then.
     pub(crate) fn end_pass(&mut self, extent: Extent, settled: bool) {
-        self.part_from_gone();
-        self.sticky.unmark(&mut lock(&self.marks));
+        self.tidy();
         let store = self.store().map(Arc::clone);
         if let (Extent::Complete, Some(_)) = (extent, &store) {
             // Chunks that are not complete have not been read.
@@ -385,6 +444,20 @@ impl Outputs {
         self.sticky.end_pass();
         lock(&self.marks).end_pass(settled);
         if let Some(store) = store {
+            store.end_pass();
+        }
+    }
+
+    /// Forgets what is gone: readers, and what the program has removed.
+    pub(crate) fn tidy(&mut self) {
+        self.part_from_gone();
+        self.sticky.unmark(&mut lock(&self.marks));
+    }
+
+    /// Says that every capability's block has come that was being filled when the last round ended.
+    pub(crate) fn end_round(&mut self) {
+        self.sticky.end_pass();
+        if let Some(store) = self.store() {
             store.end_pass();
         }
     }
@@ -610,7 +683,7 @@ impl Outputs {
 }
 
 /// The error of a flush that memory has no room for.
-fn out_of_budget() -> io::Error {
+pub(crate) fn out_of_budget() -> io::Error {
     let message = "the chunks that are kept in memory use up their budget";
     io::Error::new(io::ErrorKind::StorageFull, message)
 }

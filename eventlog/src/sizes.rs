@@ -1,7 +1,6 @@
 //! How large a log's buffers are and what they do when they are full: one setting for all of them, which
 //! can be changed while they are used.
 
-use crate::EventLog;
 use crate::buffer::{BufferShape, BufferWriter, MAX_CHUNKS};
 use crate::buffer_reader::BufferReader;
 use crate::clock::Clock;
@@ -205,6 +204,15 @@ impl Sizes {
         Ok(())
     }
 
+    /// Bytes of each buffer, as last asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        self.state().bytes
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        self.state().policy
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Changed as a whole, by nothing that panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -252,7 +260,7 @@ impl Sizes {
         Ok((shared, reader))
     }
 
-    fn resize(&self, bytes: usize) -> Result<(), ResizeError> {
+    pub(crate) fn resize(&self, bytes: usize) -> Result<(), ResizeError> {
         Self::check(bytes)?;
         let mut state = self.state();
         let mut prepared = Vec::new();
@@ -272,7 +280,7 @@ impl Sizes {
         Ok(())
     }
 
-    fn set_policy(&self, policy: Policy) {
+    pub(crate) fn set_policy(&self, policy: Policy) {
         let mut state = self.state();
         state.policy = policy;
         self.signals.set_wait_limit(policy.wait_limit());
@@ -282,79 +290,5 @@ impl Sizes {
         drop(state);
         // Who waits looks at the policy again.
         self.signals.room.notify();
-    }
-}
-
-/// The size of the buffers, and what they do when they are full.
-impl EventLog {
-    /// Changes the size of every buffer of the log, of idle ones and of those to come, too: bytes of
-    /// each capability's buffer and of the shared one, as for
-    /// [`Builder::buffer_size`](crate::Builder::buffer_size). Any thread may call it while all others
-    /// emit; it waits for nobody but for another call of this kind, or for a capability that is being
-    /// made.
-    ///
-    /// All or nothing: the memory for every buffer is allocated first. (Until the buffers have been
-    /// drained, the old chunks that are not empty are there as well.)
-    ///
-    /// In force is the new size for each buffer from its next chunk on; nothing that is in the buffers is
-    /// lost. Chunks of the old size are freed at once where they are idle, and else as soon as they have
-    /// been read. Where a buffer has become smaller than what is in it, it is full until it has been
-    /// drained.
-    ///
-    /// # Errors
-    /// [`ResizeError`] where the size is out of bounds, which it names, or memory cannot be had. Nothing
-    /// has been changed then.
-    ///
-    /// ```
-    /// use ghc_eventlog::{EventLog, ResizeError};
-    ///
-    /// let log = EventLog::builder().start(std::io::sink())?;
-    /// log.resize(2 * 1024 * 1024)?;
-    /// assert!(matches!(log.resize(1), Err(ResizeError::TooSmall { bytes: 1, minimum: 65_571 })));
-    /// assert_eq!(log.buffers_size(), 2 * 1024 * 1024);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn resize(&self, bytes: usize) -> Result<(), ResizeError> {
-        self.sizes().resize(bytes)
-    }
-
-    /// Bytes of each buffer, as last asked for. What is in force for each of them, the
-    /// [statistics](crate::BufferStatistics::size) tell.
-    ///
-    /// ```
-    /// let log = ghc_eventlog::EventLog::builder().start(std::io::sink())?;
-    /// assert_eq!(log.buffers_size(), 512 * 1024);
-    /// # Ok::<(), ghc_eventlog::StartError>(())
-    /// ```
-    pub fn buffers_size(&self) -> usize {
-        self.sizes().state().bytes
-    }
-
-    /// Changes what becomes of events that do not fit, for every buffer of the log. Any thread may call
-    /// it while all others emit. In force for each buffer from the next time that one of its chunks is
-    /// used up; threads that wait for room look again at once. Waits as [`resize`](Self::resize) does,
-    /// and allocates nothing.
-    ///
-    /// ```
-    /// use ghc_eventlog::{EventLog, Policy};
-    ///
-    /// let log = EventLog::builder().start(std::io::sink())?;
-    /// log.set_policy(Policy::Grow { max_bytes: 8 * 1024 * 1024 });
-    /// assert_eq!(log.policy(), Policy::Grow { max_bytes: 8 * 1024 * 1024 });
-    /// # Ok::<(), ghc_eventlog::StartError>(())
-    /// ```
-    pub fn set_policy(&self, policy: Policy) {
-        self.sizes().set_policy(policy);
-    }
-
-    /// What becomes of events that do not fit, as last set.
-    ///
-    /// ```
-    /// let log = ghc_eventlog::EventLog::builder().start(std::io::sink())?;
-    /// assert_eq!(log.policy(), ghc_eventlog::Policy::DropNewest);
-    /// # Ok::<(), ghc_eventlog::StartError>(())
-    /// ```
-    pub fn policy(&self) -> Policy {
-        self.sizes().state().policy
     }
 }

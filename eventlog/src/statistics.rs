@@ -2,6 +2,7 @@
 
 use crate::format::CapNo;
 use crate::reader::ReaderStatistics;
+use crate::relayed::RelayStatistics;
 use std::time::Duration;
 
 /// What has become of a log's events so far; see
@@ -44,6 +45,11 @@ pub struct Statistics {
     pub readers: Vec<ReaderStatistics>,
     /// The sum of the readers that were.
     pub former_readers: ReaderStatistics,
+    /// What has become of the writes that were handed to a [relayed](crate::Builder::relayed) log; `None` for
+    /// others. There [`events`](BufferStatistics::events) counts what the collector has looked at, and of the
+    /// [`shared`](Self::shared) buffer [`size`](BufferStatistics::size) is the budget for all writes, and
+    /// [`memory`](BufferStatistics::memory) what they take and what is kept for the next ones.
+    pub relay: Option<RelayStatistics>,
 }
 
 impl Statistics {
@@ -131,6 +137,9 @@ pub struct Lost {
     /// They are of a [type](crate::format::UserEventType) that the log does not
     /// [declare](crate::Builder::declare). No event of the log tells of them.
     pub undeclared: u64,
+    /// The program itself has emitted them to a log that only [relays](crate::Builder::relayed) another writer's
+    /// blocks. No event of the log tells of them.
+    pub relayed: u64,
 }
 
 impl Lost {
@@ -140,7 +149,7 @@ impl Lost {
     /// assert_eq!(ghc_eventlog::Lost::default().total(), 0);
     /// ```
     pub fn total(&self) -> u64 {
-        self.full + self.overwritten + self.stopped + self.sink + self.undeclared
+        self.full + self.overwritten + self.stopped + self.sink + self.undeclared + self.relayed
     }
 }
 
@@ -154,6 +163,7 @@ impl std::ops::Add for Lost {
             stopped: self.stopped + other.stopped,
             sink: self.sink + other.sink,
             undeclared: self.undeclared + other.undeclared,
+            relayed: self.relayed + other.relayed,
         }
     }
 }

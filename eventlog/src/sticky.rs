@@ -353,6 +353,11 @@ impl Sticky {
         self.finished.len() > MANY_FINISHED
     }
 
+    /// Whether they are so many that they are better forgotten, whatever may still come of them.
+    pub(crate) fn remembers_too_many(&self) -> bool {
+        self.finished.len() > 64 * MANY_FINISHED
+    }
+
     /// The events that the program has marked, and whose they are.
     pub(crate) fn marked(&self) -> impl Iterator<Item = (Option<CapNo>, &[u8])> {
         let marked = Key::Marked(0)..=Key::Marked(u64::MAX);

@@ -7,24 +7,36 @@ use std::collections::BTreeMap;
 use ghc_eventlog::format::{
     BlockMarker, CapNo, Decoded, Decoder, END_MARKER, Event, Header, Record, events,
 };
-use ghc_eventlog::relay::{CaptureReader, Mender, Mends, Relay};
-use relay_support::{SharedSink, data, keep, log_of, writes_of};
+use ghc_eventlog::relay::{CaptureErrorKind, CaptureReader, Mender, Mends, header_of};
+use ghc_eventlog::{EventLog, Sink};
+use relay_support::{data, declaring_losses, keep, log_of, writes_of};
 
 fn relayed(name: &str) -> (Vec<u8>, Mends) {
-    let sink = SharedSink::default();
-    let mut relay = Relay::builder().start(sink.clone()).unwrap();
     let bytes = data(&format!("capture-{name}.writes"));
     let mut capture = CaptureReader::new(&bytes[..]);
+    let header = header_of(&writes_of(name)[0]).unwrap();
+    let (sink, content) = Sink::memory();
+    let (log, writer) = EventLog::builder().relayed(sink, &header).unwrap();
     while let Some(write) = capture.next_write().unwrap() {
-        relay.write(write).unwrap();
+        writer.write(write).unwrap();
     }
     assert_eq!(capture.offset(), bytes.len() as u64);
-    let statistics = relay.finish().unwrap();
-    let log = sink.bytes();
+    let statistics = log.stop().unwrap();
+    let log = content.bytes();
     keep(&format!("relay-{name}.eventlog"), &log);
     assert_eq!(statistics.bytes_written, log.len() as u64);
-    assert_eq!(statistics.mends.bytes_passed + 2, log.len() as u64);
-    (log, statistics.mends)
+    assert_eq!(statistics.lost().total(), 0);
+    let mends = statistics.relay.unwrap().mends;
+    let declared = log.len() - declared_len(&header);
+    assert_eq!(mends.bytes_passed + 2, declared as u64);
+    let events: usize = read(&log).values().map(Vec::len).sum();
+    assert_eq!(statistics.events(), events as u64);
+    (log, mends)
+}
+
+/// Bytes that a relayed log's header has more than that of the writes.
+fn declared_len(header: &Header) -> usize {
+    declaring_losses(&header.encode()).len() - header.encoded_len()
 }
 
 /// Events by capability, in stream order. Every payload must be readable.
@@ -83,7 +95,7 @@ fn writes_that_need_no_mending_come_out_byte_by_byte() {
     for name in ["plain", "small"] {
         let (log, mends) = relayed(name);
         let writes = writes_of(name);
-        assert!(log == writes.concat(), "{name}");
+        assert!(log == declaring_losses(&writes.concat()), "{name}");
         assert_eq!(mends.mended(), 0);
         assert_eq!(mends.end_markers, 1);
         assert_eq!(mends.writes, writes.len() as u64);
@@ -110,7 +122,10 @@ fn a_restart_leaves_one_header_and_one_end_marker() {
         .filter(|(at, _)| ![4, 5].contains(at))
         .map(|(_, write)| write.clone())
         .collect();
-    assert!(log == kept.concat(), "all else is as it was");
+    assert!(
+        log == declaring_losses(&kept.concat()),
+        "all else is as it was"
+    );
 }
 
 #[test]
@@ -189,7 +204,7 @@ fn the_pieces_of_all_writes_are_the_log() {
     for name in ["plain", "small", "restart", "refused"] {
         let (log, mends) = log_of(&writes_of(name));
         let (relayed, relay_mends) = relayed(name);
-        assert!(log == relayed, "{name}");
+        assert!(declaring_losses(&log) == relayed, "{name}");
         assert_eq!(mends, relay_mends);
     }
 }
@@ -212,4 +227,42 @@ fn logs_of_whole_files_pass_unchanged_when_written_block_by_block() {
         assert!(out == log, "{name}");
         assert_eq!(mends.mended(), 0);
     }
+}
+
+#[test]
+fn a_capture_cut_anywhere_gives_the_writes_before_the_cut() {
+    let bytes = b"\0\0\0\x03abc\0\0\0\0\0\0\0\x02de";
+    let ends = [0, 7, 11, 17];
+    for len in 0..=bytes.len() {
+        let mut capture = CaptureReader::new(&bytes[..len]);
+        let whole = ends.iter().filter(|end| **end <= len).count() - 1;
+        for _ in 0..whole {
+            assert!(capture.next_write().unwrap().is_some());
+        }
+        assert_eq!(capture.offset(), ends[whole] as u64);
+        if ends.contains(&len) {
+            assert!(capture.next_write().unwrap().is_none());
+        } else {
+            let error = capture.next_write().unwrap_err();
+            assert_eq!(error.offset, ends[whole] as u64);
+            let CaptureErrorKind::Truncated { present, .. } = error.kind else {
+                panic!("{error}")
+            };
+            assert_eq!(present, (len - ends[whole]) as u64);
+        }
+    }
+}
+
+#[test]
+fn an_absurd_length_is_refused_before_memory_is_taken() {
+    let error = CaptureReader::new(&b"\xff\xff\xff\xffabc"[..])
+        .next_write()
+        .unwrap_err();
+    assert!(matches!(
+        error.kind,
+        CaptureErrorKind::TooLong { len: u32::MAX }
+    ));
+    let log = Header::standard().encode();
+    let error = CaptureReader::new(&log[..]).next_write().unwrap_err();
+    assert!(matches!(error.kind, CaptureErrorKind::Log));
 }

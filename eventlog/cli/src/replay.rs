@@ -1,13 +1,13 @@
 //! `eventlog replay`: recorded writes in, one log out.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::Path;
 
-use ghc_eventlog::relay::{
-    CaptureError, CaptureErrorKind, CaptureReader, Mends, Relay, Statistics, WriteError,
-};
+use ghc_eventlog::relay::{self, CaptureError, CaptureErrorKind, CaptureReader, Mends, SetAside};
+use ghc_eventlog::{BlockWriter, EventLog, Sink, StartError};
 
 use crate::args::ReplayArgs;
 use crate::check;
@@ -42,25 +42,44 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome>
         Err(error) => return Ok(told(&writes, &error)),
     };
     let sink = match File::create(&args.output) {
-        Ok(sink) => sink,
-        Err(error) => return failed(&output, &error),
-    };
-    let mut relay = match Relay::builder().start(sink) {
-        Ok(relay) => relay,
+        Ok(sink) => Sink::writer(sink),
         Err(error) => return failed(&output, &error),
     };
 
     let mut outcome = Outcome::Good;
+    let mut mends = Mends::default();
+    let mut started = None;
     let mut offset = 0;
     let mut write = Some(&first[..]);
     while let Some(bytes) = write {
-        match relay.write(bytes) {
-            Ok(()) => {}
-            Err(WriteError::SetAside(aside)) => {
+        let aside = match &started {
+            None => match relay::header_of(bytes) {
+                Ok(header) => match EventLog::builder().relayed(sink.clone(), &header) {
+                    Ok((log, writer)) => {
+                        let aside = pass(&log, &writer, bytes);
+                        started = Some((log, writer));
+                        aside
+                    }
+                    Err(StartError::Io(error)) => return failed(&output, &error),
+                    Err(error) => return failed(&output, &error),
+                },
+                Err(aside) => {
+                    mends.writes += 1;
+                    mends.bytes += bytes.len() as u64;
+                    mends.writes_set_aside += 1;
+                    mends.bytes_set_aside += bytes.len() as u64;
+                    Ok(Some(aside))
+                }
+            },
+            Some((log, writer)) => pass(log, writer, bytes),
+        };
+        match aside {
+            Ok(None) => {}
+            Ok(Some(aside)) => {
                 complain(&writes, &format!("byte {offset}: {aside}"));
                 outcome = outcome.max(Outcome::Bad);
             }
-            Err(WriteError::Sink(_)) => break,
+            Err(error) => return failed(&output, &error),
         }
         offset = capture.offset();
         write = match capture.next_write() {
@@ -71,16 +90,40 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome>
             }
         };
     }
-    let statistics = match relay.finish() {
-        Ok(statistics) => statistics,
-        Err(error) => return failed(&output, error.error.io()),
-    };
-    report(&writes, &statistics, out)?;
-    if statistics.bytes_written == 0 {
+    let Some((log, _)) = started else {
+        report(&writes, &mends, out)?;
         complain(&output, &"no log: no header came");
         return Ok(outcome.max(Outcome::Bad));
-    }
+    };
+    let statistics = match log.stop() {
+        Ok(statistics) => statistics,
+        Err(error) => {
+            let reason = error
+                .source()
+                .map_or(error.to_string(), ToString::to_string);
+            return failed(&output, &reason);
+        }
+    };
+    let before = mends;
+    mends = statistics.relay.unwrap_or_default().mends;
+    mends.writes += before.writes;
+    mends.bytes += before.bytes;
+    mends.writes_set_aside += before.writes_set_aside;
+    mends.bytes_set_aside += before.bytes_set_aside;
+    report(&writes, &mends, out)?;
     Ok(outcome.max(check::check(&output, out)?))
+}
+
+/// Passes one write on to the sink, and tells why it was set aside if it was.
+fn pass(log: &EventLog, writer: &BlockWriter, write: &[u8]) -> io::Result<Option<SetAside>> {
+    let set_aside = |log: &EventLog| log.statistics().relay.unwrap_or_default();
+    let before = set_aside(log).mends.writes_set_aside;
+    // With nothing in the queue every write is taken.
+    writer.write(write).map_err(io::Error::other)?;
+    log.flush()?;
+    let relay = set_aside(log);
+    let is_aside = relay.mends.writes_set_aside > before;
+    Ok(relay.last_set_aside.filter(|_| is_aside))
 }
 
 /// Tells a fault of the capture.
@@ -97,7 +140,7 @@ fn told(writes: &str, error: &CaptureError) -> Outcome {
     }
 }
 
-fn report(writes: &str, statistics: &Statistics, out: &mut dyn Write) -> io::Result<()> {
+fn report(writes: &str, mends: &Mends, out: &mut dyn Write) -> io::Result<()> {
     let Mends {
         writes: count,
         bytes,
@@ -110,7 +153,7 @@ fn report(writes: &str, statistics: &Statistics, out: &mut dyn Write) -> io::Res
         writes_set_aside,
         bytes_set_aside,
         ..
-    } = statistics.mends;
+    } = *mends;
     let count = counted(count, "write", "writes");
     writeln!(out, "{writes}: {count}, {}", size(bytes))?;
     let added = match markers_without_cap {

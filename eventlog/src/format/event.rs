@@ -647,6 +647,14 @@ events! {
     }
 }
 
+/// The id of the event that tells of a loss.
+pub(crate) const EVENTS_LOST: u16 = Event::EventsLost {
+    cause: LossCause::Full,
+    events: 0,
+    bytes: 0,
+}
+.id();
+
 impl Event<'_> {
     /// The event as a reader will see it: with text, bytes and lists cut so that the payload is at
     /// most [`MAX_PAYLOAD`] bytes.

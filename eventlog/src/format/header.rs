@@ -142,6 +142,25 @@ impl Header {
         Ok(header)
     }
 
+    /// This header, and the event that tells of losses after what it declares.
+    ///
+    /// # Errors
+    /// [`HeaderError::DeclaredTwice`] if its id is another event's, [`HeaderError::TooLong`] if there is no room.
+    pub(crate) fn telling_losses(&self) -> Result<Self, HeaderError> {
+        let own = Self::standard()
+            .types
+            .iter()
+            .find(|own| own.id == event::EVENTS_LOST);
+        let own = own.expect("the standard header has every event of the library's");
+        let mut header = self.clone();
+        match self.size(own.id) {
+            None => header.declare(own.clone())?,
+            Some(size) if size == own.size => {}
+            Some(_) => return Err(HeaderError::DeclaredTwice { id: own.id }),
+        }
+        Ok(header)
+    }
+
     /// What both headers declare: the types of this one, then those that only `other` has. A log that
     /// has it may hold the events of logs with either.
     ///

@@ -44,6 +44,7 @@ pub use decode::{Decoder, Record};
 pub use encode::Encode;
 pub(crate) use encode::sealed::Origin;
 pub use error::{DecodeError, DecodeErrorKind, EventError, EventErrorKind, Gap, HeaderError};
+pub(crate) use event::EVENTS_LOST;
 pub use event::{Event, FIXED_HEAD, MAX_PAYLOAD, VARIABLE_HEAD};
 pub use event_type::{EventSize, EventType};
 pub use header::{Header, MAX_HEADER_LEN};

@@ -3,7 +3,7 @@
 use super::error::{SetAside, SetAsideReason};
 use super::evidence::Evidence;
 use super::mends::Mends;
-use super::pieces::Pieces;
+use super::pieces::{Content, Contents, Pieces};
 use crate::format::{
     BLOCK_MARKER, BlockMarker, CapNo, DecodeError, DecodeErrorKind, Decoder, END_MARKER, EventSize,
     Header, Record, events,
@@ -60,6 +60,8 @@ const HEADER_BEGIN: &[u8] = b"hdrb";
 #[derive(Clone, Debug)]
 pub struct Mender {
     header: Option<Header>,
+    /// Whether the header has come, and is not only known.
+    begun: bool,
     /// Whether writes come under a header that is not the log's.
     other_header: bool,
     /// Whether the last thing that came was an end marker.
@@ -75,7 +77,9 @@ struct Plan<'w> {
     stray_marker: bool,
     header: Option<FoundHeader<'w>>,
     loose: &'w [u8],
+    loose_content: Content,
     blocks: &'w [u8],
+    contents: Contents,
     cut_last: bool,
     ends: bool,
 }
@@ -114,6 +118,7 @@ impl Mender {
     pub fn with_block_limit(bytes: usize) -> Self {
         Self {
             header: None,
+            begun: false,
             other_header: false,
             ended: false,
             block_limit: bytes.min(u32::MAX as usize),
@@ -122,11 +127,60 @@ impl Mender {
         }
     }
 
+    /// A mender for a log that has this header. Writes are taken also before it comes, and another one is set
+    /// aside.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::Header;
+    /// use ghc_eventlog::relay::Mender;
+    ///
+    /// let mut mender = Mender::under(Header::standard().clone());
+    /// mender.take(&Header::standard().encode())?;
+    /// assert_eq!(mender.mends().repeated_headers, 0);
+    /// # Ok::<(), ghc_eventlog::relay::SetAside>(())
+    /// ```
+    #[must_use]
+    pub fn under(header: Header) -> Self {
+        Self {
+            header: Some(header),
+            ..Self::new()
+        }
+    }
+
+    /// Whether the write begins with a header, with or without a marker in front of it.
+    pub(crate) fn is_header(write: &[u8]) -> bool {
+        begins_with_header(write, 0)
+            || begins_with_marker(write) && begins_with_header(write, BlockMarker::LEN)
+    }
+
+    /// The blocks of a write as it would be passed on, for whoever only wants to know. Events without a marker
+    /// are of no capability.
+    ///
+    /// # Errors
+    /// If the write would be set aside.
+    pub(crate) fn blocks_of<'w>(
+        &self,
+        write: &'w [u8],
+    ) -> Result<impl Iterator<Item = (BlockMarker, &'w [u8])>, SetAside> {
+        let plan = self.plan(write)?;
+        let loose = self.header.as_ref().filter(|_| !plan.loose.is_empty());
+        let loose = loose.map(|header| (marker_for(plan.loose, None, header), plan.loose));
+        let blocks = Pieces {
+            blocks: plan.blocks,
+            cut_last: plan.cut_last,
+            contents: plan.contents,
+            ..Pieces::default()
+        };
+        Ok(loose
+            .into_iter()
+            .chain(blocks.filter_map(|piece| piece.block())))
+    }
+
     /// Takes one write, as the run-time system makes it, and gives what is to be passed on of it,
     /// in order. The counts are up to date at once, whatever is done with the pieces.
     ///
-    /// Does not allocate, but for the header, for events without a marker, and when a capability, or
-    /// any thread, is seen for the first time.
+    /// Does not allocate, but for the header, for events without a marker, for a write of several blocks, and
+    /// when a capability, or any thread, is seen for the first time.
     ///
     /// # Errors
     /// If the write is to be set aside. It is counted; the mender goes on with the next one as if it
@@ -217,7 +271,11 @@ impl Mender {
                     check_limit(at, len)?;
                     FoundHeader::First(header, &write[at..at + len])
                 }
-                Some(first) if *first == header => FoundHeader::Repeated,
+                Some(first) if *first == header && self.begun => FoundHeader::Repeated,
+                Some(first) if *first == header => {
+                    check_limit(at, len)?;
+                    FoundHeader::First(header, &write[at..at + len])
+                }
                 Some(_) => return Err(fault(at, SetAsideReason::OtherHeader)),
             });
             at += len;
@@ -233,9 +291,11 @@ impl Mender {
 
         let rest = &write[at..];
         if !begins_with_marker(rest) {
-            let len = loose_events(rest, header)
+            let content = loose_events(rest, header)
                 .map_err(|error| SetAside::framing(error, at as u64, write.len()))?;
+            let len = content.len;
             plan.loose = &rest[..len];
+            plan.loose_content = content;
             if len > 0 {
                 check_limit(at, BlockMarker::LEN + len)?;
             }
@@ -277,8 +337,9 @@ impl Mender {
             let walked = walk(body, header).map_err(|error| {
                 SetAside::framing(error, (at + BlockMarker::LEN) as u64, write.len())
             })?;
-            check_limit(at, BlockMarker::LEN + walked)?;
-            plan.cut_last = walked < body.len();
+            check_limit(at, BlockMarker::LEN + walked.len)?;
+            plan.cut_last = walked.len < body.len();
+            plan.contents.push(walked);
             at += size as usize;
             blocks_end = at;
         }
@@ -290,7 +351,9 @@ impl Mender {
         let mut pieces = Pieces {
             header: None,
             loose: None,
+            loose_content: plan.loose_content,
             blocks: plan.blocks,
+            contents: plan.contents,
             cut_last: plan.cut_last,
         };
         let mends = &mut self.mends;
@@ -298,6 +361,7 @@ impl Mender {
         match plan.header {
             Some(FoundHeader::First(header, bytes)) => {
                 self.header = Some(header);
+                self.begun = true;
                 pieces.header = Some(bytes);
             }
             Some(FoundHeader::Repeated) => {
@@ -374,26 +438,52 @@ fn parse_header(bytes: &[u8]) -> Result<(Header, usize), DecodeError> {
     })
 }
 
-/// Length of the events in the body of a block, an end marker left out.
-fn walk(body: &[u8], header: &Header) -> Result<usize, DecodeError> {
-    let mut len = 0;
+/// The events in the body of a block, an end marker left out.
+fn walk(body: &[u8], header: &Header) -> Result<Content, DecodeError> {
+    let mut content = Content::default();
     for event in events(body, header) {
-        len += event?.bytes().len();
+        content.add(&event?);
     }
-    Ok(len)
+    Ok(content)
 }
 
-/// Length of the events before the first block marker.
-fn loose_events(bytes: &[u8], header: &Header) -> Result<usize, DecodeError> {
-    let mut len = 0;
+/// The events before the first block marker.
+fn loose_events(bytes: &[u8], header: &Header) -> Result<Content, DecodeError> {
+    let mut content = Content::default();
     for event in events(bytes, header) {
         match event {
-            Ok(event) => len += event.bytes().len(),
+            Ok(event) => content.add(&event),
             Err(error) if matches!(error.kind, DecodeErrorKind::MarkerInsideBlock { .. }) => break,
             Err(error) => return Err(error),
         }
     }
-    Ok(len)
+    Ok(content)
+}
+
+/// The header that the first write of a run-time system begins with, to start a log
+/// [under it](crate::Builder::relayed).
+///
+/// # Errors
+/// Why the write would be set aside if it was the first one.
+///
+/// ```
+/// use ghc_eventlog::format::Header;
+/// use ghc_eventlog::relay::{SetAsideReason, header_of};
+///
+/// let header = header_of(&Header::standard().encode())?;
+/// assert_eq!(&header, Header::standard());
+/// assert_eq!(header_of(b"rubbish").unwrap_err().reason, SetAsideReason::NoHeader);
+/// # Ok::<(), ghc_eventlog::relay::SetAside>(())
+/// ```
+pub fn header_of(write: &[u8]) -> Result<Header, SetAside> {
+    match Mender::new().plan(write)?.header {
+        Some(FoundHeader::First(header, _)) => Ok(header),
+        Some(FoundHeader::Repeated) | None => Err(SetAside {
+            len: write.len(),
+            offset: 0,
+            reason: SetAsideReason::NoHeader,
+        }),
+    }
 }
 
 fn marker_for(loose: &[u8], cap: Option<CapNo>, header: &Header) -> BlockMarker {

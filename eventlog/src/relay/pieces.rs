@@ -2,8 +2,10 @@
 
 use core::fmt;
 use core::iter::FusedIterator;
+use std::collections::VecDeque;
 
-use crate::format::{BlockMarker, CapNo, END_MARKER};
+use crate::format::{BlockMarker, CapNo, END_MARKER, EVENTS_LOST, RawEvent};
+use crate::sticky::is_tracked;
 
 /// The header or one whole block, to be passed on in one go: its bytes are those of
 /// [`parts`](Self::parts), one after the other.
@@ -25,6 +27,50 @@ pub struct Piece<'w> {
     is_header: bool,
     marker: Option<[u8; BlockMarker::LEN]>,
     bytes: &'w [u8],
+    content: Content,
+}
+
+/// What a block holds, as a walk over it has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Content {
+    /// Bytes of its events.
+    pub(crate) len: usize,
+    /// Events of the program, and not what tells of losses.
+    pub(crate) events: u64,
+    /// Whether some of them tell what a log that begins later has to be told.
+    pub(crate) is_tracked: bool,
+}
+
+impl Content {
+    #[inline(always)]
+    pub(super) fn add(&mut self, event: &RawEvent<'_>) {
+        self.len += event.bytes().len();
+        self.events += u64::from(event.id != EVENTS_LOST);
+        self.is_tracked |= is_tracked(event.id);
+    }
+}
+
+/// What the blocks of a write hold, in order. Allocates from the second one on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Contents {
+    first: Option<Content>,
+    others: VecDeque<Content>,
+}
+
+impl Contents {
+    pub(super) fn push(&mut self, content: Content) {
+        match self.first {
+            None => self.first = Some(content),
+            Some(_) => self.others.push_back(content),
+        }
+    }
+
+    fn pop(&mut self) -> Content {
+        let first = self.first.take();
+        first
+            .or_else(|| self.others.pop_front())
+            .unwrap_or_default()
+    }
 }
 
 impl<'w> Piece<'w> {
@@ -46,6 +92,25 @@ impl<'w> Piece<'w> {
     #[must_use]
     pub const fn is_header(&self) -> bool {
         self.is_header
+    }
+
+    /// The block's marker and its events; `None` for the header.
+    pub(crate) fn block(&self) -> Option<(BlockMarker, &'w [u8])> {
+        if self.is_header {
+            return None;
+        }
+        match &self.marker {
+            Some(marker) => Some((BlockMarker::from_bytes(marker), self.bytes)),
+            None => {
+                let (marker, body) = self.bytes.split_first_chunk()?;
+                Some((BlockMarker::from_bytes(marker), body))
+            }
+        }
+    }
+
+    /// What the block holds.
+    pub(crate) const fn content(&self) -> Content {
+        self.content
     }
 
     /// Whether the bytes are not just what the write holds.
@@ -78,8 +143,11 @@ pub struct Pieces<'w> {
     pub(super) header: Option<&'w [u8]>,
     /// Events and the marker that goes in front of them.
     pub(super) loose: Option<([u8; BlockMarker::LEN], &'w [u8])>,
+    pub(super) loose_content: Content,
     /// Whole blocks, whose sizes were checked.
     pub(super) blocks: &'w [u8],
+    /// What they hold.
+    pub(super) contents: Contents,
     /// Whether an end marker is to be cut from the last block.
     pub(super) cut_last: bool,
 }
@@ -109,6 +177,15 @@ impl<'w> Pieces<'w> {
         })
     }
 
+    /// Whether the write is one block, and passed on as it is.
+    pub(crate) fn is_one_block(&self, write: &[u8]) -> bool {
+        let mut pieces = self.clone();
+        let first = pieces.next();
+        first.is_some_and(|first| {
+            !first.is_header && !first.is_mended() && first.bytes.len() == write.len()
+        })
+    }
+
     /// The capability of the first block that has a marker.
     pub(super) fn first_cap(&self) -> Option<Option<CapNo>> {
         self.clone().next_block().map(|block| block.marker.cap)
@@ -124,6 +201,7 @@ impl<'w> Iterator for Pieces<'w> {
                 is_header: true,
                 marker: None,
                 bytes,
+                content: Content::default(),
             });
         }
         if let Some((marker, bytes)) = self.loose.take() {
@@ -131,6 +209,7 @@ impl<'w> Iterator for Pieces<'w> {
                 is_header: false,
                 marker: Some(marker),
                 bytes,
+                content: self.loose_content,
             });
         }
         let block = self.next_block()?;
@@ -148,6 +227,7 @@ impl<'w> Iterator for Pieces<'w> {
             is_header: false,
             marker,
             bytes,
+            content: self.contents.pop(),
         })
     }
 }

@@ -1,11 +1,11 @@
-//! Test data and sinks for the tests of the relay.
+//! Test data and blocks for the tests of what another writer hands over.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
-use ghc_eventlog::format::{Decoder, END_MARKER};
+use ghc_eventlog::format::{
+    BlockMarker, CapNo, Decoded, Decoder, END_MARKER, Event, Header, LossCause, Record,
+};
 use ghc_eventlog::relay::{CaptureReader, Mender, Mends};
 
 pub(crate) fn data(name: &str) -> Vec<u8> {
@@ -62,23 +62,60 @@ pub(crate) fn keep(name: &str, log: &[u8]) {
     }
 }
 
-/// A sink whose bytes can be looked at afterwards.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SharedSink(Arc<Mutex<Vec<u8>>>);
-
-impl SharedSink {
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
+/// The same log with a header that declares how losses are told, too: what a relayed log begins with.
+pub(crate) fn declaring_losses(log: &[u8]) -> Vec<u8> {
+    let mut decoder = Decoder::new();
+    let mut rest = log;
+    let Some(Record::Header(header)) = decoder.next(&mut rest).unwrap() else {
+        panic!("no header")
+    };
+    if header.size(1024).is_some() {
+        return log.to_vec();
     }
+    let own = Header::standard().event_types().iter();
+    let own = own.filter(|declared| declared.id == 1024).cloned();
+    let types = header.event_types().iter().cloned().chain(own);
+    [&Header::new(types).unwrap().encode(), rest].concat()
 }
 
-impl Write for SharedSink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
+/// A block of so many messages, each of its own text, of the time `time`.
+pub(crate) fn messages(cap: u16, time: u64, texts: &[String]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for text in texts {
+        Event::UserMessage { text }.encode_to_vec(time, &mut body);
     }
+    block_of(cap, time, &body)
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// A block of these events.
+pub(crate) fn block_of(cap: u16, time: u64, body: &[u8]) -> Vec<u8> {
+    let marker = BlockMarker {
+        begin: time,
+        size: (BlockMarker::LEN + body.len()) as u32,
+        end: time,
+        cap: CapNo::new(cap),
+    };
+    [&marker.encode(), body].concat()
+}
+
+/// Events that a log tells to be missing: whose, why, and how many.
+pub(crate) type Missing = (Option<u16>, LossCause, u64);
+
+/// The messages of a log, in its order, and the losses that it tells of.
+pub(crate) fn read(log: &[u8]) -> (Vec<String>, Vec<Missing>) {
+    let mut decoder = Decoder::new();
+    let mut input = log;
+    let (mut texts, mut losses) = (Vec::new(), Vec::new());
+    while let Some(record) = decoder.next(&mut input).unwrap() {
+        let Record::Event(raw) = record else { continue };
+        match raw.decode().unwrap() {
+            Decoded::Known(Event::UserMessage { text }) => texts.push(text.to_owned()),
+            Decoded::Known(Event::EventsLost { cause, events, .. }) => {
+                losses.push((raw.cap.map(CapNo::get), cause, events));
+            }
+            _ => {}
+        }
     }
+    decoder.finish().unwrap();
+    (texts, losses)
 }
