@@ -172,6 +172,8 @@ mod listen;
 mod log;
 mod marks;
 mod missed;
+#[cfg(all(feature = "objects", target_os = "linux"))]
+pub mod objects;
 mod outputs;
 mod policy;
 mod reader;

@@ -482,6 +482,21 @@ impl EventLog {
         &self.0.core.source
     }
 
+    /// This log, without keeping it from being stopped.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn downgrade(&self) -> WeakLog {
+        WeakLog(Arc::downgrade(&self.0))
+    }
+
+    /// Emits an event that the log should not be without, as [`Core::define`] does.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn define(&self, event: &Event<'_>) -> Result<(), EmitError> {
+        if self.0.core.is_forked() {
+            return Err(EmitError::Stopped);
+        }
+        self.0.core.define(event)
+    }
+
     /// A capability for a thread to write its events with. Allocates its buffer, and says in the log
     /// that the capability is there. Waits for the sink where the shared buffer, which takes that,
     /// is half full.
@@ -694,6 +709,29 @@ impl EventLog {
     }
 }
 
+/// A log that may have been dropped.
+#[cfg(all(feature = "objects", target_os = "linux"))]
+#[derive(Debug)]
+pub(crate) struct WeakLog(std::sync::Weak<Handle>);
+
+#[cfg(all(feature = "objects", target_os = "linux"))]
+impl WeakLog {
+    /// The log, unless its last handle has been dropped.
+    pub(crate) fn upgrade(&self) -> Option<EventLog> {
+        self.0.upgrade().map(EventLog)
+    }
+
+    /// Whether it has handles, and has not been stopped.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.upgrade().is_some_and(|log| !log.core.is_stopped())
+    }
+
+    /// Whether that is the log.
+    pub(crate) fn is(&self, log: &EventLog) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&log.0))
+    }
+}
+
 /// What all clones of a log share; the last one's drop stops it.
 #[derive(Debug)]
 struct Handle {
@@ -887,17 +925,21 @@ impl Core {
 
     /// The events that every log begins with.
     fn describe_process(&self, arguments: Option<Vec<String>>) {
+        // Where they are lost, the buffer counts them.
+        let define = |event: &Event<'_>| {
+            let _ = self.define(event);
+        };
         let [process, clock] = CAPSETS;
-        self.define(&Event::CapsetCreate {
+        define(&Event::CapsetCreate {
             capset: process,
             kind: CapsetType::OsProcess,
         });
-        self.define(&Event::CapsetCreate {
+        define(&Event::CapsetCreate {
             capset: clock,
             kind: CapsetType::ClockDomain,
         });
         let name = concat!("ghc-eventlog-", env!("CARGO_PKG_VERSION"), " rust");
-        self.define(&Event::RtsIdentifier {
+        define(&Event::RtsIdentifier {
             capset: process,
             name,
         });
@@ -907,22 +949,22 @@ impl Core {
                 .collect()
         });
         let arguments: Vec<_> = arguments.iter().map(|text| ZStr::up_to_nul(text)).collect();
-        self.define(&Event::ProgramArgs {
+        define(&Event::ProgramArgs {
             capset: process,
             args: Strings::new(&arguments),
         });
-        self.define(&Event::OsProcessPid {
+        define(&Event::OsProcessPid {
             capset: process,
             pid: std::process::id(),
         });
         #[cfg(unix)]
-        self.define(&Event::OsProcessPpid {
+        define(&Event::OsProcessPpid {
             capset: process,
             ppid: std::os::unix::process::parent_id(),
         });
         // A clock that is set before 1970 says nothing useful.
         if let Ok(wall) = SystemTime::now().duration_since(UNIX_EPOCH) {
-            self.define(&Event::WallClockTime {
+            define(&Event::WallClockTime {
                 capset: clock,
                 unix_seconds: wall.as_secs(),
                 nanoseconds: wall.subsec_nanos(),
@@ -932,13 +974,13 @@ impl Core {
 
     /// Emits an event that the log should not be without: where the shared buffer is getting full,
     /// this thread empties it first.
-    fn define(&self, event: &Event<'_>) {
+    fn define(&self, event: &Event<'_>) -> Result<(), EmitError> {
         if let Source::Emitted { shared, .. } = &self.source {
             if shared.wants_draining() {
                 // Where the sink refuses, the event may be lost like any other, and is counted then.
                 self.pass();
             }
-            let _ = shared.emit(event);
         }
+        self.source.emit(event)
     }
 }

@@ -1,0 +1,100 @@
+//! Objects that register themselves: by a constructor, since they are linked into the program or opened by an ordinary
+//! `dlopen`. What they call is here, under the names that they look for.
+//!
+//! Constructors run while the dynamic linker holds its lock. So nothing here takes the loader's lock, which is held around
+//! calls of the dynamic linker.
+
+use super::records::Table;
+use super::registry::{ObjectCostCentres, registry};
+use ghc_eventlog_object::Object;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What objects refer to, so that an ordinary `dlopen` in a program that is no host fails.
+#[unsafe(no_mangle)]
+#[used]
+static evl_way_prof_abi1: u8 = 1;
+
+/// Objects that have registered themselves, by the addresses of their tables.
+static ATTACHED: Mutex<Vec<(usize, Arc<ObjectCostCentres>)>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// While the loader of this thread opens or closes a library: the tables that came meanwhile.
+    static LOADING: RefCell<Option<Vec<usize>>> = const { RefCell::new(None) };
+}
+
+fn attached() -> MutexGuard<'static, Vec<(usize, Arc<ObjectCostCentres>)>> {
+    // Each change is one call.
+    ATTACHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this thread's loader is opening or closing a library, so that this is called by a constructor or destructor.
+pub(super) fn is_loading() -> bool {
+    LOADING.with_borrow(Option::is_some)
+}
+
+/// Calls the dynamic linker, and returns which tables were registered by constructors meanwhile. They are not in the list yet.
+pub(super) fn while_loading<T>(call: impl FnOnce() -> T) -> (T, Vec<usize>) {
+    LOADING.set(Some(Vec::new()));
+    let result = call();
+    (result, LOADING.take().unwrap_or_default())
+}
+
+/// Registers an object that is linked into the program, or opened by an ordinary `dlopen`, and returns its number: 0 where it
+/// is not taken, since it is of another version or registered already. Does nothing while a loader opens the object.
+///
+/// # Safety
+/// `object` points to the table of an object, which stays where it is until [`evl_object_detach`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn evl_object_attach(object: *const Object) -> u32 {
+    let held = LOADING.with_borrow_mut(|loading| {
+        let loading = loading.as_mut()?;
+        loading.push(object.addr());
+        Some(())
+    });
+    match held {
+        Some(()) => 0,
+        // SAFETY: the caller's.
+        None => unsafe { attach(object) },
+    }
+}
+
+/// # Safety
+/// As for [`evl_object_attach`].
+pub(super) unsafe fn attach(object: *const Object) -> u32 {
+    // SAFETY: the caller's.
+    let Ok(table) = (unsafe { Table::new(object, None) }) else {
+        return 0;
+    };
+    let mut attached = attached();
+    if table.is_taken() {
+        return 0;
+    }
+    let Some(numbered) = registry().add(&table.name(), table.definitions()) else {
+        return 0;
+    };
+    table.take(&numbered);
+    let id = numbered.id().0;
+    attached.push((object.addr(), numbered));
+    id
+}
+
+/// Takes an object that [has registered itself](evl_object_attach) out of the list. Does nothing for others.
+///
+/// # Safety
+/// No code of the object runs any more, but for destructors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn evl_object_detach(object: *const Object) {
+    let mut attached = attached();
+    let Some(index) = attached.iter().position(|(at, _)| *at == object.addr()) else {
+        return;
+    };
+    let (_, numbered) = attached.swap_remove(index);
+    // SAFETY: it is in the list, so it is there until this returns.
+    if let Ok(table) = unsafe { Table::new(object, None) } {
+        table.let_go();
+    }
+    drop(attached);
+    drop(registry().sampling());
+    registry().remove(&numbered);
+}
