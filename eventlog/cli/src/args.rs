@@ -20,6 +20,7 @@ Examples:
   eventlog merge a.eventlog b.eventlog -o both.eventlog
   eventlog split long.eventlog --every 10 -o long
   eventlog replay rts.writes -o rts.eventlog
+  eventlog flamegraph program.eventlog -o time.svg
 
 Exit codes:
   0  every log is good
@@ -47,6 +48,8 @@ pub(crate) enum Verb {
     Merge(MergeArgs),
     Split(SplitArgs),
     Replay(ReplayArgs),
+    Flamegraph(FlamegraphArgs),
+    Renumber(RenumberArgs),
 }
 
 /// Check that logs are whole and that every event can be read
@@ -116,15 +119,19 @@ fn parse_cap(text: &str) -> Result<Cap, String> {
     }
 }
 
-/// Summarise logs: events and bytes by capability and by type, times, and what program it was
+/// Summarise logs: events and bytes by capability and by type, times, profiles, and what program it was
 ///
-/// Of a log that is bad, what comes before the fault is summarised, then the fault is told. Logs are
+/// Where a log holds a profile by cost centre, it is told what each cost: of the time profile the ticks, of
+/// the heap profile the bytes of the sample that holds the most. The share "Indiv." is what was spent in the
+/// cost centre itself, "Inher." takes in what it called. What belongs to no cost centre is "(none)", and GHC's
+/// own cost centres (GC, IDLE and others) count like any. Of a log that is bad, what comes before the fault is summarised, then the fault is told. Logs are
 /// streamed, so they may be of any length.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = concat_help("\
 With --json there is one object a line for each file. Times are in nanoseconds since the program's \
 start (of a Rust program: since the log's). Block markers are counted in events, counts and names, not in events_per_cap. Keys are \
-capabilities (\"none\" for none, 65535 in blocks_per_cap), or numbers or names of event types.
+capabilities (\"none\" for none, 65535 in blocks_per_cap), or numbers or names of event types. \
+Individual and inherited costs are in ticks of the time profile, and in bytes of the heap profile.
 
 Examples:
   eventlog stats program.eventlog
@@ -334,6 +341,64 @@ pub(crate) struct ReplayArgs {
     /// The recorded writes
     #[arg(value_name = "WRITES")]
     pub(crate) writes: PathBuf,
+    /// Where the log goes; a file that is there is replaced
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// Draw a profile by cost centre as a flame graph
+///
+/// Draws the time profile, where each tick of each capability counts one; with --bytes the sample of the heap
+/// profile that holds the most. Frames are named MODULE.LABEL; those of one name that are called from the same
+/// frame are one. The picture is an SVG that a browser lets you search and zoom. Of a log that is bad, what
+/// comes before the fault is drawn, then the fault is told.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog flamegraph program.eventlog -o time.svg
+  eventlog flamegraph --bytes program.eventlog -o bytes.svg
+  eventlog flamegraph --folded program.eventlog | sort -k 2 -n | tail
+
+Exit codes:
+  0  the profile has been drawn
+  1  the log is bad, or holds no such profile
+  2  usage error, or a file cannot be read or written")]
+pub(crate) struct FlamegraphArgs {
+    /// The log; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Where the picture goes; a file that is there is replaced; standard output where none is named, or -
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Draw what was live, not what took time
+    #[arg(long)]
+    pub(crate) bytes: bool,
+    /// Write the stacks as text, a line each: frames, outermost first, with semicolons between, and the sum. In
+    /// names, semicolons become commas, and blanks underscores
+    #[arg(long)]
+    pub(crate) folded: bool,
+}
+
+/// Number the cost centres of a log without gaps, in the order that hs-speedscope takes them in
+///
+/// Some tools find a cost centre by where its definition stands among the others, as a log of GHC has them:
+/// first its seven own, then the rest with falling numbers, down to 1. In the log that is written all definitions
+/// stand so, before everything else, and samples have the new numbers. Own cost centres of GHC that the log does not
+/// have are put in, and so is a name for a cost centre that a sample has and the log does not define. All else is
+/// as it was.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog renumber program.eventlog -o dense.eventlog && hs-speedscope dense.eventlog
+
+Exit codes:
+  0  the log is good and has been renumbered
+  1  the log is bad, or holds no cost centre
+  2  usage error, or a file cannot be read or written")]
+pub(crate) struct RenumberArgs {
+    /// The log
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
     /// Where the log goes; a file that is there is replaced
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,

@@ -10,6 +10,7 @@ use ghc_eventlog::format::{
 };
 
 use crate::input::{self, Fault};
+use crate::profile::Profile;
 
 /// Everything that is told of a log.
 #[derive(Debug, Default)]
@@ -30,6 +31,8 @@ pub(crate) struct Summary {
     pub(crate) types: BTreeMap<u16, TypeSummary>,
     pub(crate) program: Option<String>,
     pub(crate) rts: Option<String>,
+    /// Gathered only where it is wanted: it takes memory for each stack of cost centres.
+    pub(crate) profile: Option<Profile>,
     pub(crate) fault: Option<Bad>,
 }
 
@@ -77,7 +80,20 @@ fn widen(span: &mut Option<Span>, time: u64) {
 impl Summary {
     /// Reads a log to its end, or to what makes it unreadable.
     pub(crate) fn of(input: &mut dyn Read) -> Self {
-        let mut summary = Self::default();
+        Self::default().read(input)
+    }
+
+    /// The same with the profile by cost centre.
+    pub(crate) fn with_profile(input: &mut dyn Read) -> Self {
+        let summary = Self {
+            profile: Some(Profile::default()),
+            ..Self::default()
+        };
+        summary.read(input)
+    }
+
+    fn read(self, input: &mut dyn Read) -> Self {
+        let mut summary = self;
         let mut counted = Counted { input, bytes: 0 };
         let mut gathering = Gathering::default();
         let read = input::read(&mut counted, |record, end| {
@@ -206,6 +222,11 @@ impl Gathering {
             }
             Ok(Decoded::Known(Event::RtsIdentifier { name, .. })) => {
                 summary.rts = Some(name.to_owned());
+            }
+            Ok(Decoded::Known(event)) => {
+                if let Some(profile) = &mut summary.profile {
+                    profile.see(raw.time, &event);
+                }
             }
             Ok(_) => {}
             Err(error) => {

@@ -3,10 +3,13 @@
 mod args;
 mod blocks;
 mod check;
+mod dense;
+mod flamegraph;
 mod gather;
 mod input;
 mod merge;
 mod outcome;
+mod profile;
 mod record;
 mod renumber;
 mod replay;
@@ -41,6 +44,8 @@ fn main() -> ExitCode {
         Verb::Merge(args) => merge::run(&args, &mut out),
         Verb::Split(args) => split::run(&args, &mut out),
         Verb::Replay(args) => replay::run(&args, &mut out),
+        Verb::Flamegraph(args) => flamegraph::run(&args, &mut out),
+        Verb::Renumber(args) => dense::run(&args, &mut out),
     };
     match done.and_then(|outcome| out.flush().map(|()| outcome)) {
         Ok(outcome) => outcome.into(),

@@ -10,14 +10,16 @@ use crate::args::StatsArgs;
 use crate::gather::{Bad, Span, Summary, TypeSummary};
 use crate::input;
 use crate::outcome::{Outcome, complain};
+use crate::profile::{self, Profile, Row};
 use crate::table::{self, Align};
+use crate::text::escaped;
 use crate::units::{counted, duration, seconds, share, size, thousands};
 
 pub(crate) fn run(args: &StatsArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let mut outcome = Outcome::Good;
     for (at, file) in args.files.iter().enumerate() {
         let summary = match input::open(file) {
-            Ok(mut input) => Summary::of(&mut *input),
+            Ok(mut input) => Summary::with_profile(&mut *input),
             Err(error) => Summary {
                 fault: Some(Bad::Io(error)),
                 ..Summary::default()
@@ -101,8 +103,85 @@ fn tables(file: &str, summary: &Summary, out: &mut dyn Write) -> io::Result<()> 
         caps(summary, out)?;
         writeln!(out)?;
         types(summary, out)?;
+        if let Some(profile) = &summary.profile {
+            profiles(profile, out)?;
+        }
     }
     Ok(())
+}
+
+/// The most rows of a profile that are for people; JSON has all.
+const PROFILE_ROWS: usize = 40;
+
+fn profiles(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(rows) = profile.time.rows() {
+        let time = &profile.time;
+        let ticks = counted(time.ticks, "tick", "ticks");
+        let interval = match time.interval {
+            Some(interval) => format!(" of {}", duration(interval)),
+            None => String::new(),
+        };
+        writeln!(out)?;
+        writeln!(out, "  Time by cost centre: {ticks}{interval}")?;
+        let cell = |sum: u64| match time.interval {
+            Some(interval) => duration(sum.saturating_mul(interval)),
+            None => thousands(sum),
+        };
+        by_cost_centre(profile, &rows, time.ticks, ("Time", &cell), out)?;
+    }
+    if let Some(largest) = profile.heap.largest() {
+        let samples = counted(profile.heap.samples, "sample", "samples");
+        writeln!(out)?;
+        writeln!(
+            out,
+            "  Bytes by cost centre: {samples}; the largest, at {} s, holds {}",
+            seconds(largest.time),
+            size(largest.bytes)
+        )?;
+        let rows = profile::rows(&largest.stacks);
+        by_cost_centre(profile, &rows, largest.bytes, ("Bytes", &size), out)?;
+    }
+    Ok(())
+}
+
+/// The name of the column of sums, and how one is written.
+type Sums<'a> = (&'a str, &'a dyn Fn(u64) -> String);
+
+fn by_cost_centre(
+    profile: &Profile,
+    rows: &[Row],
+    total: u64,
+    (head, cell): Sums<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let head = ["Cost centre", "Module", head, "Indiv.", "Inher.", "Source"];
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    for row in rows.iter().take(PROFILE_ROWS) {
+        let of = row.id.and_then(|id| profile.cost_centres.get(&id));
+        let label = match (row.id, of) {
+            (None, _) => "(none)".to_owned(),
+            (Some(id), None) => format!("(number {id})"),
+            (_, Some(of)) => shortened(&escaped(&of.label), 24),
+        };
+        let (module, source) = of.map_or(("", ""), |of| (&of.module, &of.source));
+        table.push(vec![
+            label,
+            shortened(&escaped(module), 20),
+            cell(row.individual),
+            share(row.individual, total),
+            share(row.inherited, total),
+            escaped(source),
+        ]);
+    }
+    use Align::{Left, Right};
+    table::write(out, &[Left, Left, Right, Right, Right, Left], &table)?;
+    match rows.len().checked_sub(PROFILE_ROWS) {
+        None | Some(0) => Ok(()),
+        Some(more) => writeln!(out, "  and {more} more, which --json tells"),
+    }
 }
 
 fn caps(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
@@ -200,6 +279,82 @@ struct Json<'a> {
     names: BTreeMap<&'a str, u64>,
     program: Option<&'a str>,
     rts: Option<&'a str>,
+    time_profile: Option<JsonTime<'a>>,
+    heap_profile: Option<JsonHeap<'a>>,
+}
+
+/// The time profile of a log that has one.
+#[derive(Serialize)]
+struct JsonTime<'a> {
+    ticks: u64,
+    /// Nanoseconds.
+    interval: Option<u64>,
+    /// Sums are in ticks.
+    by_cost_centre: Vec<JsonRow<'a>>,
+}
+
+/// The heap profile by cost centre of a log that has one.
+#[derive(Serialize)]
+struct JsonHeap<'a> {
+    samples: u64,
+    /// When the largest sample began, and what it holds.
+    time: u64,
+    bytes: u64,
+    /// Sums are in bytes of the largest sample.
+    by_cost_centre: Vec<JsonRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    /// None for what is in no cost centre. The texts are none, too, where the log does not define it.
+    id: Option<u32>,
+    label: Option<&'a str>,
+    module: Option<&'a str>,
+    source: Option<&'a str>,
+    caf: bool,
+    individual: u64,
+    inherited: u64,
+}
+
+impl<'a> JsonRow<'a> {
+    fn all(profile: &'a Profile, rows: &[Row]) -> Vec<Self> {
+        rows.iter()
+            .map(|row| {
+                let of = row.id.and_then(|id| profile.cost_centres.get(&id));
+                Self {
+                    id: row.id,
+                    label: of.map(|of| &*of.label),
+                    module: of.map(|of| &*of.module),
+                    source: of.map(|of| &*of.source),
+                    caf: of.is_some_and(|of| of.is_caf),
+                    individual: row.individual,
+                    inherited: row.inherited,
+                }
+            })
+            .collect()
+    }
+}
+
+impl<'a> JsonTime<'a> {
+    fn of(profile: &'a Profile) -> Option<Self> {
+        Some(Self {
+            ticks: profile.time.ticks,
+            interval: profile.time.interval,
+            by_cost_centre: JsonRow::all(profile, &profile.time.rows()?),
+        })
+    }
+}
+
+impl<'a> JsonHeap<'a> {
+    fn of(profile: &'a Profile) -> Option<Self> {
+        let largest = profile.heap.largest()?;
+        Some(Self {
+            samples: profile.heap.samples,
+            time: largest.time,
+            bytes: largest.bytes,
+            by_cost_centre: JsonRow::all(profile, &profile::rows(&largest.stacks)),
+        })
+    }
 }
 
 impl<'a> Json<'a> {
@@ -238,6 +393,8 @@ impl<'a> Json<'a> {
             names,
             program: summary.program.as_deref(),
             rts: summary.rts.as_deref(),
+            time_profile: summary.profile.as_ref().and_then(JsonTime::of),
+            heap_profile: summary.profile.as_ref().and_then(JsonHeap::of),
         }
     }
 }

@@ -368,7 +368,8 @@ fn stop_status(status: StopStatus, info: u32) -> String {
     text.to_owned()
 }
 
-fn heap_breakdown(breakdown: HeapBreakdown) -> &'static str {
+/// What a heap profile is grouped by.
+pub(crate) fn heap_breakdown(breakdown: HeapBreakdown) -> &'static str {
     match breakdown {
         HeapBreakdown::CostCentre => "cost centre",
         HeapBreakdown::Module => "module",
@@ -383,7 +384,7 @@ fn heap_breakdown(breakdown: HeapBreakdown) -> &'static str {
 }
 
 /// The text without what would break the line or confuse a terminal.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

@@ -7,7 +7,16 @@ use support::run;
 #[test]
 fn every_verb_has_help_with_examples_and_exit_codes() {
     for verb in [
-        "check", "show", "stats", "tail", "record", "merge", "split", "replay",
+        "check",
+        "show",
+        "stats",
+        "tail",
+        "record",
+        "merge",
+        "split",
+        "replay",
+        "flamegraph",
+        "renumber",
     ] {
         let ran = run([verb, "--help"]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -29,6 +38,8 @@ fn every_verb_has_help_with_examples_and_exit_codes() {
         "tail",
         "record",
         "replay",
+        "flamegraph",
+        "renumber",
         "Exit codes:",
     ] {
         assert!(ran.out.contains(verb));
@@ -55,6 +66,9 @@ fn wrong_usage_is_told_with_code_2() {
         vec!["split", "a", "-o", "b", "--every", "0"],
         vec!["split", "a", "-o", "b", "--from", "1.0000000001"],
         vec!["split", "a", "-o", "b", "--size", "64T"],
+        vec!["flamegraph"],
+        vec!["flamegraph", "a", "b"],
+        vec!["renumber", "a"],
         vec!["frobnicate"],
     ] {
         let ran = run(&args);
