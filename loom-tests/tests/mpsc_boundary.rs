@@ -13,12 +13,20 @@ fn ring(chunk_len: usize, chunks: usize) -> Builder {
     Builder::new(chunk_len, chunks).max_chunks(chunks)
 }
 
+/// Bytes of a chunk of such a ring.
+fn chunk_memory(ring: &Builder) -> usize {
+    let (mut producer, _consumer) = ring.mpsc().unwrap();
+    assert_eq!(push(&mut producer, 0, 0, 1), 1);
+    producer.control().pool().used()
+}
+
 /// Two producers put `items` in each; then the consumer looks `looks` times, while one may still be at it.
 fn both_push(ring: &Builder, items: usize, looks: usize) {
     let (mut producer, consumer) = ring.mpsc().unwrap();
     let mut other = producer.clone();
     let control = producer.control();
     let capacity = producer.capacity();
+    let one = chunk_memory(ring);
     let sender = thread::spawn(move || push(&mut other, 1, 0, items));
     let mut inbox = Inbox::new(consumer);
     let pushed = push(&mut producer, 0, 0, items);
@@ -36,6 +44,10 @@ fn both_push(ring: &Builder, items: usize, looks: usize) {
     assert_eq!(push(&mut producer, 0, pushed[0], room + 1), room);
     inbox.drain();
     assert!(control.chunks_in_use() <= control.chunks());
+    assert!(
+        control.pool().used() <= (control.chunks() + 1) * one,
+        "more memory stays than that of all chunks, and one for the other producer"
+    );
     drop((producer, inbox));
     control.trim();
     assert_eq!(control.pool().used(), 0, "a chunk is lost");

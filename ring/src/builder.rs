@@ -111,12 +111,12 @@ impl Builder {
     }
 
     /// Whether every chunk is allocated when the ring is made, so that no push allocates.
-    /// Otherwise (the default) a chunk is allocated when it is first needed. (Several producers that need the
-    /// next chunk at the same moment take one each. Where there is none for one of them, it asks the pool
-    /// all the same, and is refused where that has nothing; those too many go to the pool.)
+    /// Otherwise (the default) a chunk is allocated when it is first needed.
     ///
-    /// Where several producers need a chunk at the same moment, each may take one, and all but one of them
-    /// give theirs to the pool; another that needs a chunk meanwhile may have to allocate it.
+    /// Where several producers need a chunk at the same moment, each may take one, which it asks the pool for, and
+    /// is refused where that has nothing. All but one of them give theirs to the pool, which keeps it for the next
+    /// that is needed. So a ring may have one chunk more for each producer but one, whichever size it has, until
+    /// [`trim`](crate::Control::trim).
     ///
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
