@@ -114,6 +114,25 @@ fn what_was_popped_is_not_handed_over() {
 }
 
 #[test]
+fn the_rest_of_a_chunk_that_is_sealed_is_handed_over() {
+    let name = "the_rest_of_a_chunk_that_is_sealed_is_handed_over";
+    model(name, 6, || {
+        let (mut producer, consumer) = Builder::new(3, 1).spsc().unwrap();
+        assert_eq!(in_order::push(&mut producer, 0, 2), 2);
+        let sender = thread::spawn(move || {
+            producer.seal();
+            producer
+        });
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(1);
+        take(&mut inbox, 1);
+        let _producer = sender.join().unwrap();
+        take(&mut inbox, 1);
+        assert_eq!(inbox.taken, 2);
+    });
+}
+
+#[test]
 fn room_comes_back_with_a_chunk_that_leaves() {
     model("room_comes_back_with_a_chunk_that_leaves", 3, || {
         let (mut producer, mut consumer) = Builder::new(1, 1).max_chunks(1).spsc().unwrap();

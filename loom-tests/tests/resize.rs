@@ -202,6 +202,32 @@ fn a_smaller_ring_gives_memory_back_though_nobody_works() {
 }
 
 #[test]
+fn a_known_idle_chunk_of_another_length_is_not_used() {
+    let name = "a_known_idle_chunk_of_another_length_is_not_used";
+    model(name, 29, || {
+        let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
+        let control = producer.control();
+        assert_eq!(in_order::push(&mut producer, 0, 4), 4);
+        let mut inbox = Inbox::new(consumer);
+        inbox.drain();
+        // From here on the producer knows of two idle chunks, of which it takes one.
+        assert_eq!(in_order::push(&mut producer, 4, 2), 2);
+        let changer = thread::spawn({
+            let control = control.clone();
+            move || control.set_chunk_len(1).unwrap()
+        });
+        let pushed = 6 + in_order::push(&mut producer, 6, 1);
+        changer.join().unwrap();
+        inbox.drain();
+        assert_eq!(inbox.taken, pushed);
+        producer.seal();
+        inbox.drain();
+        control.trim();
+        assert_eq!(control.pool().used(), 0, "a chunk is lost");
+    });
+}
+
+#[test]
 fn an_idle_chunk_of_another_length_is_not_used() {
     model("an_idle_chunk_of_another_length_is_not_used", 34, || {
         let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();

@@ -9,7 +9,7 @@ use crate::control::{Control, Ring};
 use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
-use crate::primitive::{Ordering, Slot};
+use crate::primitive::{Cursor, Ordering, Slot};
 use ahead::Ahead;
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -51,19 +51,20 @@ use overwritable::HeldChunk;
 /// });
 /// ```
 pub struct Consumer<T> {
-    /// Position of the next item.
-    position: usize,
-    /// Everything from `position` to here is known to be items of the current chunk.
-    limit: usize,
+    /// The next item's slot, where there is a current chunk: an address instead of a position, of which
+    /// [`pop`](Self::pop) would have to make one. See [`position`](Self::position).
+    slot: Cursor<T>,
     /// Where [`pop`](Self::pop) has more to do than to take an item: at `limit`, at the chunk's last item, and
-    /// now and then before. Never beyond `limit`, nor before `position`.
-    stop: usize,
+    /// now and then before. Never beyond `limit`, nor before the position.
+    stop: Cursor<T>,
+    /// The position of `stop`.
+    stop_position: usize,
+    /// Everything from the position to here is known to be items of the current chunk.
+    limit: usize,
     /// The lines of the current chunk that end here or before have been [finished](Slot::finish).
     finished: usize,
-    /// The current chunk's first slot, moved back by the chunk's start: `base + position` is a slot.
-    base: *mut Slot<T>,
     /// Where the current chunk gives its last item, as far as known: the end of its range, or the
-    /// beginning of its hole. Equal to `position` where there is no current chunk.
+    /// beginning of its hole. Equal to the position where there is no current chunk.
     end: usize,
     /// Slots from `end` to the end of the current chunk's range.
     hole: usize,
@@ -96,11 +97,11 @@ impl<T> Consumer<T> {
     pub(super) fn new(shared: Counted<Shared<T>>, origin: usize) -> Self {
         let seq = shared.consumer.head.load(Ordering::Relaxed);
         Consumer {
-            position: origin,
+            slot: Cursor::nowhere(),
+            stop: Cursor::nowhere(),
+            stop_position: origin,
             limit: origin,
-            stop: origin,
             finished: origin,
-            base: ptr::null_mut(),
             end: origin,
             hole: 0,
             seq,
@@ -142,56 +143,85 @@ impl<T> Consumer<T> {
     /// ```
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
-        if self.position == self.stop {
+        if self.slot == self.stop {
             return self.pop_at_stop();
         }
         // SAFETY: `stop` is not beyond `limit`, so there is an item.
         Ok(unsafe { self.take() })
     }
 
+    /// Position of the next item.
+    #[inline(always)]
+    fn position(&self) -> usize {
+        self.stop_position
+            .wrapping_sub(self.slot.slots_to(self.stop))
+    }
+
+    /// Goes `count` slots of the current chunk on from `position`, where this half is, and stops there.
+    #[inline(always)]
+    fn go_on(&mut self, position: usize, count: usize) {
+        self.slot = self.slot.after(count);
+        self.stop = self.slot;
+        self.stop_position = position.wrapping_add(count);
+    }
+
+    /// Makes the next pop stop, as it must where the end of what is there may come before the stop that was known.
+    #[inline(always)]
+    fn stop_here(&mut self) {
+        self.go_on(self.position(), 0);
+    }
+
     /// Takes the next item out, and does nothing else.
     ///
     /// # Safety
-    /// `position` must be before `limit`.
+    /// The position must be before `limit`.
     #[inline(always)]
     unsafe fn take(&mut self) -> T {
         debug_assert!(
-            self.end.wrapping_sub(self.position).wrapping_sub(1) < self.chunk_len(),
+            self.end.wrapping_sub(self.position()).wrapping_sub(1) < self.chunk_len(),
             "the slot lies in the current chunk"
         );
-        // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
+        // SAFETY: the slots from the position to `limit` hold items that are this half's (invariant
         // 1), and this one counts as moved once the position has passed it.
-        let item = unsafe { (*self.base.wrapping_add(self.position)).read() };
-        self.position = self.position.wrapping_add(1);
+        let item = unsafe { (*self.slot.slot()).read() };
+        self.slot = self.slot.after(1);
         item
     }
 
     /// [`pop`](Self::pop) where that is not all there is to do.
     #[inline(never)]
     fn pop_at_stop(&mut self) -> Result<T, PopError> {
-        self.finish_lines(self.position);
-        if self.position == self.limit {
+        // Those before the chunk's last item are finished when it is given back.
+        if self.finished != self.stop_position && self.stop_position.wrapping_add(1) != self.end {
+            self.finish_lines();
+        }
+        if self.stop_position == self.limit {
             self.refill_in_stream()?;
         }
-        // SAFETY: `position` is before `limit` where a look has succeeded.
+        // SAFETY: the position is before `limit` where a look has succeeded.
         let item = unsafe { self.take() };
-        if self.position == self.end {
+        let next = self.stop_position.wrapping_add(1);
+        if next == self.end {
+            self.stop = self.slot;
+            self.stop_position = next;
             self.retire();
         } else {
             // The chunk's last item is taken here, since the chunk is given back with it.
             let last = usize::from(self.limit == self.end);
-            let ready = self.limit.wrapping_sub(self.position) - last;
-            self.stop = self.position.wrapping_add(ready.min(Slot::<T>::STRIDE));
+            let ready = self.limit.wrapping_sub(next) - last;
+            let ahead = ready.min(Slot::<T>::STRIDE);
+            self.stop = self.slot.after(ahead);
+            self.stop_position = next.wrapping_add(ahead);
         }
         Ok(item)
     }
 
-    /// Finishes the lines of the current chunk that end before `to`, up to where every item has been taken.
+    /// Finishes the lines of the current chunk that end before the stop, where this half is.
     #[inline(always)]
-    fn finish_lines(&mut self, to: usize) {
-        let first = self.base.wrapping_add(self.finished);
-        let count = to.wrapping_sub(self.finished);
-        self.finished = to;
+    fn finish_lines(&mut self) {
+        let count = self.stop_position.wrapping_sub(self.finished);
+        let first = self.slot.slot().wrapping_sub(count);
+        self.finished = self.stop_position;
         // SAFETY: by invariant 3 (or 4) the chunk is this half's until it is given back, and its items up to there
         // have been taken.
         unsafe { Slot::finish(first, count) };
@@ -222,6 +252,7 @@ impl<T> Consumer<T> {
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         // Always a fresh look at the tail, since more may have come than was known before.
         // Without a pause where there is little: who reads in place has many items at a time as a rule.
+        self.stop_here();
         self.refill()?;
         Ok(ReadSlice { consumer: self })
     }
@@ -234,7 +265,7 @@ impl<T> Consumer<T> {
             self.heels.lose();
             return Err(error);
         }
-        let ready = self.limit.wrapping_sub(self.position);
+        let ready = self.limit.wrapping_sub(self.stop_position);
         // What a complete chunk has left does not become more.
         if self.limit != self.end && self.heels.found::<T>(ready) {
             self.look_again(ready)?;
@@ -247,25 +278,26 @@ impl<T> Consumer<T> {
     fn look_again(&mut self, ready: usize) -> Result<(), PopError> {
         Heels::pause();
         self.refill()?;
-        let now = self.limit.wrapping_sub(self.position);
+        let now = self.limit.wrapping_sub(self.stop_position);
         self.heels.learn(now != ready);
         Ok(())
     }
 
-    /// Looks for items at `position`; on success `limit` is beyond it.
+    /// Looks for items at the position, which must be the stop's; on success `limit` is beyond it.
     #[inline]
     fn refill(&mut self) -> Result<(), PopError> {
         // Acquire: pairs with the producer's Release stores of the tail: the items before it, their
         // chunk's entry, and `used` of complete chunks are seen.
         let tail = self.shared.producer.tail.load(Ordering::Acquire);
-        let ready = tail.wrapping_sub(self.position);
-        if ready != 0 && ready < self.end.wrapping_sub(self.position) {
+        let position = self.stop_position;
+        let ready = tail.wrapping_sub(position);
+        if ready != 0 && ready < self.end.wrapping_sub(position) {
             self.limit = tail;
             return Ok(());
         }
         // Relaxed: that the producer is gone is for another look to find out.
         if ready == 0
-            && self.position != self.end
+            && position != self.end
             && !self.shared.settings.producer_gone.load(Ordering::Relaxed)
         {
             self.tell_position();
@@ -276,16 +308,30 @@ impl<T> Consumer<T> {
 
     #[cold]
     #[inline(never)]
-    fn refill_at_boundary(&mut self, mut tail: usize) -> Result<(), PopError> {
-        if self.in_chunk && self.position == self.end {
-            // A drop that panicked in `release` has kept the chunk from being given back.
+    fn refill_at_boundary(&mut self, tail: usize) -> Result<(), PopError> {
+        if !self.in_chunk && tail != self.stop_position && !self.shared.settings.overwritable {
+            self.enter(tail);
+            if self.look_into_chunk(tail) {
+                return Ok(());
+            }
+        }
+        self.refill_otherwise(tail)
+    }
+
+    /// [`refill_at_boundary`](Self::refill_at_boundary) where there is more to do than to go on to a chunk with items.
+    #[cold]
+    #[inline(never)]
+    fn refill_otherwise(&mut self, mut tail: usize) -> Result<(), PopError> {
+        if self.in_chunk && self.stop_position == self.end {
+            // A drop that panicked in `release` has kept the chunk from being given back; or it was closed
+            // after its last item had been taken.
             self.retire();
         }
         if self.shared.settings.overwritable {
             return self.refill_overwritable(tail);
         }
         loop {
-            if tail == self.position {
+            if tail == self.stop_position {
                 // Acquire: pairs with the Release store in the producer's drop. Its last tail was
                 // stored before, so one more look tells whether anything came in between.
                 let closed = self.shared.settings.producer_gone.load(Ordering::Acquire);
@@ -300,24 +346,30 @@ impl<T> Consumer<T> {
                     });
                 }
             }
-            let ready = tail.wrapping_sub(self.position);
             if !self.in_chunk {
-                self.enter();
-                self.ahead.see(ready);
+                self.enter(tail);
             }
-            if ready < self.end.wrapping_sub(self.position) {
-                self.limit = tail;
-                return Ok(());
-            }
-            // The chunk is complete: there are items up to where it was closed.
-            self.see_hole();
-            self.limit = self.end;
-            if self.limit != self.position {
+            if self.look_into_chunk(tail) {
                 return Ok(());
             }
             // It was closed after its last item had been taken.
             self.retire();
         }
+    }
+
+    /// Looks for items of the current chunk, into which the tail has been seen to reach, or beyond. Where there are
+    /// none, it was closed after its last item had been taken.
+    #[inline(always)]
+    fn look_into_chunk(&mut self, tail: usize) -> bool {
+        let position = self.stop_position;
+        if tail.wrapping_sub(position) < self.end.wrapping_sub(position) {
+            self.limit = tail;
+            return true;
+        }
+        // The chunk is complete: there are items up to where it was closed.
+        self.see_hole();
+        self.limit = self.end;
+        self.limit != position
     }
 
     /// Slots of the current chunk.
@@ -332,8 +384,6 @@ impl<T> Consumer<T> {
 
     /// Moves `end` to where the items of the current chunk end, which must be complete.
     fn see_hole(&mut self) {
-        // The last item may come earlier than was known.
-        self.stop = self.position;
         if self.shared.settings.overwritable {
             let range_end = self.held.start.wrapping_add(self.held.len);
             self.hole = self.held.len - self.held_used();
@@ -349,7 +399,9 @@ impl<T> Consumer<T> {
     }
 
     /// Makes the next chunk, into which the tail has been seen to reach, the current one.
-    fn enter(&mut self) {
+    #[inline(always)]
+    fn enter(&mut self, tail: usize) {
+        self.ahead.see(tail.wrapping_sub(self.stop_position));
         let entry = self.shared.entry(self.seq);
         // Relaxed: the tail beyond the chunk's start has been acquired, and the entry was written
         // before it.
@@ -357,21 +409,22 @@ impl<T> Consumer<T> {
         let start = entry.start.load(Ordering::Relaxed);
         debug_assert!(!first.is_null(), "the chunk's entry is seen");
         debug_assert_eq!(
-            start, self.position,
+            start, self.stop_position,
             "chunks follow each other without a gap"
         );
-        self.base = first.wrapping_sub(start);
         self.end = start.wrapping_add(entry.len.load(Ordering::Relaxed));
+        self.slot = Cursor::at(first);
+        self.go_on(start, 0);
         self.seq = self.seq.wrapping_add(1);
         self.in_chunk = true;
     }
 
     /// Gives the current chunk, from which every item has been taken, back to the producer, or to
-    /// the pool where the producer has enough or wants another length by now.
+    /// the pool where the producer has enough or wants another length by now. This half must be at a stop, there.
     #[cold]
     #[inline(never)]
     fn retire(&mut self) {
-        self.finish_lines(self.end);
+        self.finish_lines();
         if self.shared.settings.overwritable {
             return self.give_back();
         }
@@ -387,7 +440,7 @@ impl<T> Consumer<T> {
             || chunks < settings.most_ever.load(Ordering::Relaxed)
                 && shared.exceeds(shared.producer.installed.load(Ordering::Relaxed), chunks);
         let mut many = || {
-            let lately = self.ahead.most();
+            let lately = || self.ahead.most();
             shared.has_idle(self.reclaimed, self.seq, len, lately) && {
                 // As last seen, at least. The line is the producer's.
                 self.reclaimed = shared.reclaimed();
@@ -395,15 +448,25 @@ impl<T> Consumer<T> {
             }
         };
         if outdated || many() {
-            let first = self.detach();
-            // SAFETY: by invariant 3 a chunk that this half has taken out of its entry is this
-            // half's, and every item has been moved out.
-            unsafe {
-                if outdated {
-                    settings.form.free(first, len, &settings.pool);
-                } else {
-                    settings.form.put(first, len, &settings.pool);
-                }
+            return self.give_up(len, outdated);
+        }
+        self.leave();
+    }
+
+    /// Takes the current chunk of `len` slots, from which every item has been taken, out of the ring. It is freed where it
+    /// is outdated.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&mut self, len: usize, outdated: bool) {
+        let first = self.detach();
+        let settings = &*self.shared.settings;
+        // SAFETY: by invariant 3 a chunk that this half has taken out of its entry is this
+        // half's, and every item has been moved out.
+        unsafe {
+            if outdated {
+                settings.form.free(first, len, &settings.pool);
+            } else {
+                settings.form.put(first, len, &settings.pool);
             }
         }
         self.leave();
@@ -422,14 +485,14 @@ impl<T> Consumer<T> {
     fn leave(&mut self) {
         let hole = core::mem::take(&mut self.hole);
         self.holes = self.holes.wrapping_add(hole);
-        self.position = self.end.wrapping_add(hole);
-        self.limit = self.position;
-        self.stop = self.position;
-        self.finished = self.position;
-        self.end = self.position;
+        let position = self.end.wrapping_add(hole);
+        self.go_on(position, 0);
+        self.limit = position;
+        self.finished = position;
+        self.end = position;
         self.in_chunk = false;
         // Before the head, so that `read` is never behind the chunk that the head names.
-        self.tell_position();
+        self.tell(position);
         // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
         // been moved out before anybody else uses the chunk or its entry.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
@@ -462,6 +525,7 @@ impl<T> Consumer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
+        self.stop_here();
         self.refill()?;
         // Only a complete chunk is known to its end.
         if self.limit != self.end {
@@ -481,7 +545,7 @@ impl<T> Consumer<T> {
             let start = entry.start.load(Ordering::Relaxed);
             (first, start, entry.len.load(Ordering::Relaxed))
         };
-        let items = self.position.wrapping_sub(start)..self.end.wrapping_sub(start);
+        let items = self.position().wrapping_sub(start)..self.end.wrapping_sub(start);
         // SAFETY: by invariant 3 (or 4) the chunk is this half's, and by invariant 1 these slots hold
         // items; the ring forgets both.
         let chunk = unsafe { OwnedChunk::new(first, len, items, settings.form, pool) };
@@ -529,13 +593,18 @@ impl<T> Consumer<T> {
         let read = if self.shared.settings.overwritable {
             self.items_taken()
         } else {
-            self.position
+            self.position()
         };
         if self.told != read {
-            self.told = read;
-            // Relaxed: a count, not a permission.
-            self.shared.consumer.read.store(read, Ordering::Relaxed);
+            self.tell(read);
         }
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, read: usize) {
+        self.told = read;
+        // Relaxed: a count, not a permission.
+        self.shared.consumer.read.store(read, Ordering::Relaxed);
     }
 
     /// Items that are ready. All of them can be taken, but for those that are
@@ -555,7 +624,8 @@ impl<T> Consumer<T> {
         }
         // Acquire: as in `refill`.
         let tail = shared.producer.tail.load(Ordering::Acquire);
-        if tail == self.position {
+        let position = self.position();
+        if tail == position {
             return 0;
         }
         // Acquire: pairs with the producer's Release store; the entries before it are seen. It may
@@ -577,7 +647,7 @@ impl<T> Consumer<T> {
             holes = holes.wrapping_add(len - entry.used.load(Ordering::Relaxed));
         }
         let put = tail.wrapping_sub(holes);
-        let taken = self.position.wrapping_sub(self.holes);
+        let taken = position.wrapping_sub(self.holes);
         put.wrapping_sub(taken)
     }
 
@@ -671,7 +741,7 @@ impl<T> Drop for Consumer<T> {
             // Relaxed: looked at after both halves have ended.
             held.first.store(self.held.first, Ordering::Relaxed);
             held.len.store(self.held.len, Ordering::Relaxed);
-            held.position.store(self.position, Ordering::Relaxed);
+            held.position.store(self.position(), Ordering::Relaxed);
         }
         // Where the items begin that are dropped with the ring.
         self.tell_position();
@@ -740,7 +810,7 @@ impl<T> fmt::Debug for Consumer<T> {
 /// ```
 #[must_use = "a slice that is not released stays in the ring"]
 pub struct ReadSlice<'a, T> {
-    /// Its items from `position` to `limit`, at least one.
+    /// Its items from the position to `limit`, at least one.
     consumer: &'a mut Consumer<T>,
 }
 
@@ -765,29 +835,29 @@ impl<T> ReadSlice<'_, T> {
     #[inline]
     pub fn release(self, count: usize) {
         let consumer = self.consumer;
-        let ready = consumer.limit.wrapping_sub(consumer.position);
+        let position = consumer.position();
+        let ready = consumer.limit.wrapping_sub(position);
         assert!(
             count <= ready,
             "{count} items cannot be released: {ready} are there"
         );
-        let first = consumer.base.wrapping_add(consumer.position);
+        let first = consumer.slot.slot();
         // Before the drops: an item whose drop panics must not be met again.
-        consumer.position = consumer.position.wrapping_add(count);
-        consumer.stop = consumer.position;
+        consumer.go_on(position, count);
         // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
         // and the producer does not get the chunk back before `retire`.
         unsafe { Slot::drop_range(first, count) };
-        if consumer.position == consumer.end {
+        if consumer.stop_position == consumer.end {
             consumer.retire();
         } else {
-            consumer.finish_lines(consumer.position);
+            consumer.finish_lines();
         }
     }
 
     /// How many there are.
     #[cfg(feature = "std")]
     pub(crate) fn ready(&self) -> usize {
-        self.consumer.limit.wrapping_sub(self.consumer.position)
+        self.consumer.limit.wrapping_sub(self.consumer.position())
     }
 
     /// As [`release`](Self::release); says whether a chunk was given back.
@@ -812,7 +882,7 @@ impl<T> ReadSlice<'_, T> {
     /// ```
     #[inline]
     pub fn release_all(self) {
-        let ready = self.consumer.limit.wrapping_sub(self.consumer.position);
+        let ready = self.consumer.limit.wrapping_sub(self.consumer.position());
         self.release(ready);
     }
 }
@@ -825,13 +895,13 @@ impl<T> core::ops::Deref for ReadSlice<'_, T> {
     #[inline]
     fn deref(&self) -> &[T] {
         let consumer = &*self.consumer;
-        // SAFETY: the slots from `position` to `limit` lie side by side in one chunk, hold items
+        // SAFETY: the slots from the position to `limit` lie side by side in one chunk, hold items
         // that are this half's (invariant 1), and stay as they are while `self` is borrowed; a slot
         // is laid out as the item it holds.
         unsafe {
             core::slice::from_raw_parts(
-                consumer.base.wrapping_add(consumer.position).cast::<T>(),
-                consumer.limit.wrapping_sub(consumer.position),
+                consumer.slot.slot().cast::<T>(),
+                consumer.limit.wrapping_sub(consumer.position()),
             )
         }
     }
@@ -843,9 +913,9 @@ impl<T> ReadSlice<'_, T> {
     /// Lets `look` see every item.
     pub fn for_each(&self, mut look: impl FnMut(&T)) {
         let consumer = &*self.consumer;
-        for index in 0..consumer.limit.wrapping_sub(consumer.position) {
-            let slot = consumer.base.wrapping_add(consumer.position);
-            // SAFETY: the slots from `position` to `limit` hold items that are this half's
+        for index in 0..consumer.limit.wrapping_sub(consumer.position()) {
+            let slot = consumer.slot.slot();
+            // SAFETY: the slots from the position to `limit` hold items that are this half's
             // (invariant 1).
             unsafe { (*slot.wrapping_add(index)).look(&mut look) };
         }
@@ -854,7 +924,7 @@ impl<T> ReadSlice<'_, T> {
 
 impl<T> fmt::Debug for ReadSlice<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ready = self.consumer.limit.wrapping_sub(self.consumer.position);
+        let ready = self.consumer.limit.wrapping_sub(self.consumer.position());
         f.debug_struct("ReadSlice").field("len", &ready).finish()
     }
 }

@@ -258,17 +258,63 @@ impl<T> Producer<T> {
     #[cold]
     #[inline(never)]
     fn next_chunk(&mut self, len: usize, items: usize) -> Result<(), Refused> {
-        match self.find_chunk(len) {
-            Ok(first) => {
-                self.close_chunk();
-                self.install(first.as_ptr(), len);
+        let shared = &*self.shared;
+        let settings = &*shared.settings;
+        // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
+        // as `is_closed` does.
+        if settings.consumer_gone.load(Ordering::Acquire) {
+            return self.refuse(Refused::Closed, items);
+        }
+        // Relaxed: a setting.
+        let chunks = settings.chunks.load(Ordering::Relaxed);
+        let known = if !settings.overwritable && self.has_room(chunks) {
+            shared.reclaim(self.head)
+        } else {
+            None
+        };
+        match known {
+            Some((first, its_len)) if its_len == len => {
+                self.begin(first, len);
                 Ok(())
             }
-            Err(refused) => {
-                self.shared.settings.losses.refuse(refused, items);
-                Err(refused)
-            }
+            _ => self.next_chunk_otherwise(known, len, items),
         }
+    }
+
+    /// [`next_chunk`](Self::next_chunk) where no idle chunk is known of, but perhaps one of another length. All that is
+    /// called from there is here, so that the usual case saves no registers.
+    #[inline(never)]
+    fn next_chunk_otherwise(
+        &mut self,
+        unfit: Option<(NonNull<Slot<T>>, usize)>,
+        len: usize,
+        items: usize,
+    ) -> Result<(), Refused> {
+        if let Some((first, its_len)) = unfit {
+            self.free(first, its_len);
+        }
+        match self.find_chunk(len) {
+            Ok(first) => {
+                self.begin(first, len);
+                Ok(())
+            }
+            Err(refused) => self.refuse(refused, items),
+        }
+    }
+
+    /// Counts `items` as refused.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, refused: Refused, items: usize) -> Result<(), Refused> {
+        self.shared.settings.losses.refuse(refused, items);
+        Err(refused)
+    }
+
+    /// Goes on from the current chunk to the one at `first`, whose slots are all empty and this half's.
+    #[inline(always)]
+    fn begin(&mut self, first: NonNull<Slot<T>>, len: usize) {
+        self.close_chunk();
+        self.install(first.as_ptr(), len);
     }
 
     /// Chunks in traffic, as last seen.
@@ -283,13 +329,7 @@ impl<T> Producer<T> {
     /// A chunk of `len` empty slots for this half, as far as the ring may have one more.
     #[inline(always)]
     fn find_chunk(&mut self, len: usize) -> Result<NonNull<Slot<T>>, Refused> {
-        let settings = &*self.shared.settings;
-        // Acquire: pairs with the Release store in the consumer's drop, so that a refusal says as much
-        // as `is_closed` does.
-        if settings.consumer_gone.load(Ordering::Acquire) {
-            return Err(Refused::Closed);
-        }
-        let idle = if settings.overwritable {
+        let idle = if self.shared.settings.overwritable {
             self.make_way(len)?
         } else {
             self.find_idle(len)?
@@ -305,43 +345,46 @@ impl<T> Producer<T> {
         }
     }
 
-    /// An idle chunk of `len` slots, or none where one is to be made.
+    /// Whether fewer chunks than `most` are in traffic, as last seen.
+    #[inline(always)]
+    fn has_room(&self, most: usize) -> bool {
+        self.seq.wrapping_sub(self.head) < most
+    }
+
+    /// An idle chunk of `len` slots, also of those that have come back since the last look, or none where one
+    /// is to be made.
     #[inline(always)]
     fn find_idle(&mut self, len: usize) -> Result<Option<NonNull<Slot<T>>>, Refused> {
-        let shared = &*self.shared;
-        let settings = &*shared.settings;
         // Relaxed: a setting.
-        let chunks = settings.chunks.load(Ordering::Relaxed);
-        let room = |head: usize, most: usize| self.seq.wrapping_sub(head) < most;
-        let mut idle = if room(self.head, chunks) {
-            self.reclaim(len)
-        } else {
-            None
-        };
-        if idle.is_none() {
-            // Acquire: pairs with the consumer's Release store of the head; it has moved every item
-            // out of the chunks before it.
-            self.head = shared.consumer.head.load(Ordering::Acquire);
-            // The policy is looked at only where it matters.
-            if !room(self.head, chunks) && !room(self.head, settings.policy().most_chunks(chunks)) {
-                return Err(Refused::Full);
-            }
-            idle = self.reclaim(len);
+        let chunks = self.shared.settings.chunks.load(Ordering::Relaxed);
+        // Acquire: pairs with the consumer's Release store of the head; it has moved every item
+        // out of the chunks before it.
+        self.head = self.shared.consumer.head.load(Ordering::Acquire);
+        // The policy is looked at only where it matters.
+        let policy = || self.shared.settings.policy();
+        if !self.has_room(chunks) && !self.has_room(policy().most_chunks(chunks)) {
+            return Err(Refused::Full);
         }
-        Ok(idle)
+        Ok(self.reclaim(len))
     }
 
     /// The oldest idle chunk of `len` slots; those of other lengths are freed.
+    #[inline(always)]
     fn reclaim(&self, len: usize) -> Option<NonNull<Slot<T>>> {
         loop {
             let (first, its_len) = self.shared.reclaim(self.head)?;
             if its_len == len {
                 return Some(first);
             }
-            let settings = &*self.shared.settings;
-            // SAFETY: by invariant 2 the chunk is this half's, and it holds no items.
-            unsafe { settings.form.free(first, its_len, &settings.pool) };
+            self.free(first, its_len);
         }
+    }
+
+    /// Frees a chunk that was idle.
+    fn free(&self, first: NonNull<Slot<T>>, its_len: usize) {
+        let settings = &*self.shared.settings;
+        // SAFETY: by invariant 2 the chunk is this half's, and it holds no items.
+        unsafe { settings.form.free(first, its_len, &settings.pool) };
     }
 
     /// Makes the chunk at `first`, whose slots are all empty and this half's, the current one.

@@ -208,13 +208,15 @@ impl<T> Shared<T> {
     /// The table's entry of chunk `seq`.
     #[inline]
     pub(crate) fn entry(&self, seq: usize) -> &Entry<T> {
-        &self.table[seq & self.mask]
+        // SAFETY: there are `mask + 1` entries for chunks in traffic, at the table's beginning.
+        unsafe { self.table.get_unchecked(seq & self.mask) }
     }
 
     /// The table's entry of chunk `seq` once it is idle.
     #[inline]
     pub(crate) fn idle_entry(&self, seq: usize) -> &Entry<T> {
-        &self.table[(seq & self.mask) + self.idle]
+        // SAFETY: as above; and as many follow for idle chunks where `idle` is not zero, and is that number.
+        unsafe { self.table.get_unchecked((seq & self.mask) + self.idle) }
     }
 
     /// Chunks in traffic and idle ones, of a ring that can be overwritten. One that is just being given
@@ -249,7 +251,13 @@ impl<T> Shared<T> {
 
     /// Whether as many chunks of `len` slots from `reclaimed` to before `seq` are idle as shall circulate within
     /// the table, chunk `seq - 1` not counted, where `lately` slots were in use at once.
-    pub(crate) fn has_idle(&self, reclaimed: usize, seq: usize, len: usize, lately: usize) -> bool {
+    pub(crate) fn has_idle(
+        &self,
+        reclaimed: usize,
+        seq: usize,
+        len: usize,
+        lately: impl FnOnce() -> usize,
+    ) -> bool {
         let count = seq.wrapping_sub(reclaimed);
         let settings = &*self.settings;
         if (count as isize) <= 0 || count <= settings.keep_idle {
@@ -258,7 +266,7 @@ impl<T> Shared<T> {
         // Each product of sizes is at most the size of a chunk. Short chunks count for more, since each has its head.
         let bytes = (len * size_of::<T>()).max(1024).saturating_mul(count - 1);
         bytes >= settings.keep_bytes
-            || bytes >= FEW_BYTES && len.saturating_mul(count - 1) >= lately
+            || bytes >= FEW_BYTES && len.saturating_mul(count - 1) >= lately()
     }
 
     /// Sequence number of the oldest chunk that may be idle.

@@ -680,8 +680,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "        let entry: &Entry<T> = shared.entry(self.seq);
 ",
         nth: None,
-        replace: "        self.publish(start.wrapping_add(1));
-        self.publish(start);
+        replace: "        shared.producer.tail.store(start.wrapping_add(1), Ordering::Release);
+        shared.producer.tail.store(start, Ordering::Release);
         let entry: &Entry<T> = shared.entry(self.seq);
 ",
         bound: 2,
@@ -793,7 +793,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "        // Relaxed: the consumer looks at `used` only after it has seen the tail stored below.
 ",
         nth: None,
-        replace: "        self.publish(self.end);
+        replace: "        self.shared.producer.tail.store(self.end, Ordering::Release);
 ",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
@@ -849,11 +849,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "chunk_left_open_for_the_next",
         file: PRODUCER,
-        find: "                self.close_chunk();
-                self.install(first.as_ptr(), len);
+        find: "        self.close_chunk();
+        self.install(first.as_ptr(), len);
 ",
         nth: None,
-        replace: "                self.install(first.as_ptr(), len);
+        replace: "        self.install(first.as_ptr(), len);
 ",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
@@ -882,11 +882,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "head_not_looked_at",
         file: PRODUCER,
-        find: "        if idle.is_none() {
-",
+        find: "self.find_idle(len)?",
         nth: None,
-        replace: "        if false {
-",
+        replace: "None",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "a chunk more than the ring may have is allocated",
@@ -894,7 +892,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "head_not_looked_at_again",
         file: PRODUCER,
-        find: "self.head = shared.consumer.head.load(Ordering::Acquire);",
+        find: "self.head = self.shared.consumer.head.load(Ordering::Acquire);",
         nth: None,
         replace: "",
         bound: 2,
@@ -904,9 +902,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "head_load_relaxed",
         file: PRODUCER,
-        find: "self.head = shared.consumer.head.load(Ordering::Acquire);",
+        find: "self.head = self.shared.consumer.head.load(Ordering::Acquire);",
         nth: None,
-        replace: "self.head = shared.consumer.head.load(Ordering::Relaxed);",
+        replace: "self.head = self.shared.consumer.head.load(Ordering::Relaxed);",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
         why: "a slot is written while its item is being moved out",
@@ -914,7 +912,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no_full_check",
         file: PRODUCER,
-        find: "            if !room(self.head, chunks) && !room(self.head, settings.policy().most_chunks(chunks)) {
+        find: "        if !self.has_room(chunks) && !self.has_room(policy().most_chunks(chunks)) {
 ",
         nth: None,
         replace: "            if false {
@@ -926,9 +924,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_late",
         file: PRODUCER,
-        find: "self.seq.wrapping_sub(head) < most;",
+        find: "self.seq.wrapping_sub(self.head) < most",
         nth: None,
-        replace: "self.seq.wrapping_sub(head) <= most;",
+        replace: "self.seq.wrapping_sub(self.head) <= most",
         bound: 2,
         fate: KilledBy(&["boundary::a_table_longer_than_the_ring_is_no_extra_room"]),
         why: "one chunk too many",
@@ -936,9 +934,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "full_check_one_early",
         file: PRODUCER,
-        find: "self.seq.wrapping_sub(head) < most;",
+        find: "self.seq.wrapping_sub(self.head) < most",
         nth: None,
-        replace: "self.seq.wrapping_sub(head) + 1 < most;",
+        replace: "self.seq.wrapping_sub(self.head) + 1 < most",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "one chunk is never used",
@@ -1256,12 +1254,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         why: "slots beyond a chunk are filled",
     },
     Mutant {
+        name: "known_chunk_of_another_length_used",
+        file: PRODUCER,
+        find: "if its_len == len =>",
+        nth: None,
+        replace: "if its_len != 0 =>",
+        bound: 2,
+        fate: KilledBy(&["resize::a_known_idle_chunk_of_another_length_is_not_used"]),
+        why: "a chunk is shorter than its entry says",
+    },
+    Mutant {
         name: "chunk_of_another_length_leaked",
         file: PRODUCER,
-        find: "            unsafe { settings.form.free(first, its_len, &settings.pool) };
+        find: "        unsafe { settings.form.free(first, its_len, &settings.pool) };
 ",
         nth: None,
-        replace: "            let _ = (settings, first);
+        replace: "        let _ = (settings, first, its_len);
 ",
         bound: 2,
         fate: KilledBy(&["resize::an_idle_chunk_of_another_length_is_not_used"]),
@@ -1270,10 +1278,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "idle_chunks_not_looked_for",
         file: PRODUCER,
-        find: "            idle = self.reclaim(len);
-        }",
+        find: "Ok(self.reclaim(len))",
         nth: None,
-        replace: "        }",
+        replace: "Ok(None)",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "the entry of an idle chunk is written again",
@@ -1386,9 +1393,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "idle_chunk_taken_beyond_the_limit",
         file: PRODUCER,
-        find: "let mut idle = if room(self.head, chunks) {",
+        find: "if !settings.overwritable && self.has_room(chunks) {",
         nth: None,
-        replace: "let mut idle = if true {",
+        replace: "if !settings.overwritable {",
         bound: 2,
         fate: KilledBy(&["trim::fewer_chunks_while_some_are_idle"]),
         why: "more chunks are in traffic than may be",
@@ -1417,20 +1424,18 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "retire_before_item_is_out",
         file: CONSUMER,
         find: "        let item = unsafe { self.take() };
-        if self.position == self.end {
-            self.retire();
+        let next = self.stop_position.wrapping_add(1);
+        if next == self.end {
 ",
         nth: None,
-        replace: "        let slot = self.base.wrapping_add(self.position);
-        let last = self.position.wrapping_add(1) == self.end;
-        let item = if last {
-            self.position = self.end;
+        replace: "        let next = self.stop_position.wrapping_add(1);
+        if next == self.end {
+            let slot = self.slot.slot();
             self.leave();
-            unsafe { (*slot).read() }
-        } else {
-            unsafe { self.take() }
-        };
-        if last {
+            return Ok(unsafe { (*slot).read() });
+        }
+        let item = unsafe { self.take() };
+        if next == self.end {
 ",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
@@ -1439,17 +1444,17 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "line_written_after_its_chunk_went_back",
         file: CONSUMER,
-        find: "        self.leave();
-    }
-
-    /// Takes the current chunk out of its entry",
+        find: "            return self.give_up(len, outdated);
+        }
+        self.leave();
+",
         nth: None,
-        replace: "        let last = self.base.wrapping_add(self.end.wrapping_sub(1));
+        replace: "            return self.give_up(len, outdated);
+        }
+        let last = self.slot.slot().wrapping_sub(1);
         self.leave();
         unsafe { Slot::finish(last, 1) };
-    }
-
-    /// Takes the current chunk out of its entry",
+",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_the_chunk_just_read"]),
         why: "the consumer writes into a slot that the producer fills",
@@ -1457,11 +1462,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "line_written_before_its_items_are_out",
         file: CONSUMER,
-        find: "        self.finish_lines(self.position);
-        if self.position == self.limit {",
+        find: "            self.finish_lines();
+        }
+        if self.stop_position == self.limit {",
         nth: None,
-        replace: "        self.finish_lines(self.limit);
-        if self.position == self.limit {",
+        replace: "            self.finish_lines();
+        }
+        let ready = self.limit.wrapping_sub(self.stop_position);
+        unsafe { Slot::finish(self.slot.slot(), ready) };
+        if self.stop_position == self.limit {",
         bound: 2,
         fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
         why: "the consumer writes into a slot that holds an item",
@@ -1469,9 +1478,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "line_written_before_its_items_are_released",
         file: CONSUMER,
-        find: "consumer.finish_lines(consumer.position);",
+        find: "            consumer.finish_lines();
+",
         nth: None,
-        replace: "consumer.finish_lines(consumer.limit);",
+        replace: "            consumer.finish_lines();
+            let ready = consumer.limit.wrapping_sub(consumer.stop_position);
+            unsafe { Slot::finish(consumer.slot.slot(), ready) };
+",
         bound: 2,
         fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
         why: "the consumer writes into a slot that holds an item",
@@ -1479,22 +1492,37 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stop_beyond_a_hole",
         file: CONSUMER,
-        find: "        // The last item may come earlier than was known.
-        self.stop = self.position;
-",
+        find: "        self.stop_here();
+        self.refill()?;
+        Ok",
         nth: None,
-        replace: "",
+        replace: "        self.refill()?;
+        Ok",
         bound: 2,
         fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
         why: "a chunk that was closed since comes back only with the next look",
     },
     Mutant {
+        name: "chunk_taken_from_the_stop_on",
+        file: CONSUMER,
+        find: "        self.stop_here();
+        self.refill()?;
+        // Only",
+        nth: None,
+        replace: "        self.refill()?;
+        // Only",
+        bound: 2,
+        fate: KilledBy(&["hand_off::the_rest_of_a_chunk_that_is_sealed_is_handed_over"]),
+        why: "what is there up to the stop counts as taken",
+    },
+    Mutant {
         name: "release_goes_beyond_stop",
         file: CONSUMER,
-        find: "        consumer.stop = consumer.position;
+        find: "        consumer.go_on(position, count);
 ",
         nth: None,
-        replace: "",
+        replace: "        consumer.slot = consumer.slot.after(count);
+",
         bound: 2,
         fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
         why: "items are taken that are not there",
@@ -1517,7 +1545,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         find: "        self.refill()?;
         Ok(ReadSlice { consumer: self })",
         nth: None,
-        replace: "        if self.position == self.limit {
+        replace: "        if self.position() == self.limit {
             self.refill()?;
         }
         Ok(ReadSlice { consumer: self })",
@@ -1621,7 +1649,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "kept_chunk_not_given_back",
         file: CONSUMER,
-        find: "if self.in_chunk && self.position == self.end {",
+        find: "if self.in_chunk && self.stop_position == self.end {",
         nth: None,
         replace: "if false {",
         bound: 2,
@@ -1674,13 +1702,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "known_hole_not_given_back",
         file: CONSUMER,
-        find: "        if self.position == self.end {
-            self.retire();
-        } else {",
+        find: "        if next == self.end {
+",
         nth: None,
-        replace: "        if self.position == self.end && self.hole == 0 {
-            self.retire();
-        } else {",
+        replace: "        if next == self.end && self.hole == 0 {
+",
         bound: 2,
         fate: KilledBy(&["early_close::the_last_item_before_a_known_hole_gives_the_chunk_back_at_once"]),
         why: "a chunk with a hole comes back only with the next look",
@@ -1688,14 +1714,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_alone_is_something",
         file: CONSUMER,
-        find: "            if self.limit != self.position {
-                return Ok(());
-            }
+        find: "        self.limit != position
 ",
         nth: None,
-        replace: "            if true {
-                return Ok(());
-            }
+        replace: "        true
 ",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
@@ -1704,9 +1726,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hole_not_skipped",
         file: CONSUMER,
-        find: "self.position = self.end.wrapping_add(hole);",
+        find: "let position = self.end.wrapping_add(hole);",
         nth: None,
-        replace: "self.position = self.end;",
+        replace: "let position = self.end;",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "the next chunk is entered at the hole before it",
@@ -1724,12 +1746,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "limit_before_the_hole",
         file: CONSUMER,
-        find: "        self.limit = self.position;
-        self.stop = self.position;
+        find: "        self.limit = position;
         self.finished",
         nth: None,
-        replace: "        self.stop = self.position;
-        self.finished",
+        replace: "        self.finished",
         bound: 2,
         fate: KilledBy(&["early_close::a_hole_is_never_read"]),
         why: "slots of a chunk that was given back count as items",
@@ -1737,7 +1757,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "end_before_the_hole",
         file: CONSUMER,
-        find: "        self.end = self.position;
+        find: "        self.end = position;
         self.in_chunk",
         nth: None,
         replace: "        self.in_chunk",
@@ -1769,7 +1789,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "position_told_after_the_head",
         file: CONSUMER,
-        find: "        self.tell_position();
+        find: "        self.tell(position);
         // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
         // been moved out before anybody else uses the chunk or its entry.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
@@ -1778,7 +1798,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         replace: "        // Release: pairs with the Acquire load of the producer, and of whoever trims; every item has
         // been moved out before anybody else uses the chunk or its entry.
         self.shared.consumer.head.store(self.seq, Ordering::Release);
-        self.tell_position();
+        self.tell(position);
 ",
         bound: 2,
         fate: KilledBy(&["counts::the_producer_counts_no_item_too_few"]),
@@ -1788,7 +1808,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "position_not_told_with_the_head",
         file: CONSUMER,
         find: "        // Before the head, so that `read` is never behind the chunk that the head names.
-        self.tell_position();
+        self.tell(position);
 ",
         nth: None,
         replace: "",
@@ -2033,10 +2053,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release_keeps_items",
         file: CONSUMER,
-        find: "        consumer.position = consumer.position.wrapping_add(count);
-        consumer.stop",
+        find: "        consumer.go_on(position, count);
+",
         nth: None,
-        replace: "        consumer.stop",
+        replace: "        consumer.go_on(position, 0);
+",
         bound: 2,
         fate: KilledBy(&["read_in_place::what_is_not_released_comes_again"]),
         why: "items are dropped and come again",
@@ -2044,16 +2065,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release_counts_after_the_drops",
         file: CONSUMER,
-        find: "        consumer.position = consumer.position.wrapping_add(count);
-        consumer.stop = consumer.position;
+        find: "        consumer.go_on(position, count);
         // SAFETY: these slots hold items that are this half's (invariant 1); they count as moved,
         // and the producer does not get the chunk back before `retire`.
         unsafe { Slot::drop_range(first, count) };
 ",
         nth: None,
         replace: "        unsafe { Slot::drop_range(first, count) };
-        consumer.position = consumer.position.wrapping_add(count);
-        consumer.stop = consumer.position;
+        consumer.go_on(position, count);
 ",
         bound: 2,
         fate: KilledBy(&["read_in_place::a_drop_that_panics_only_delays_the_return_of_its_chunk"]),
@@ -2074,10 +2093,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release_keeps_the_chunk",
         file: CONSUMER,
-        find: "        if consumer.position == consumer.end {
+        find: "        if consumer.stop_position == consumer.end {
             consumer.retire();
         } else {
-            consumer.finish_lines(consumer.position);
+            consumer.finish_lines();
         }
 ",
         nth: None,
@@ -2089,9 +2108,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release_keeps_a_chunk_with_a_hole",
         file: CONSUMER,
-        find: "if consumer.position == consumer.end {",
+        find: "if consumer.stop_position == consumer.end {",
         nth: None,
-        replace: "if consumer.position == consumer.end && consumer.hole == 0 {",
+        replace: "if consumer.stop_position == consumer.end && consumer.hole == 0 {",
         bound: 2,
         fate: KilledBy(&["early_close::a_release_before_a_known_hole_gives_the_chunk_back_at_once"]),
         why: "a chunk with a hole that was released whole comes back only with the next look",
@@ -2100,12 +2119,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "retire_before_release",
         file: CONSUMER,
         find: "        unsafe { Slot::drop_range(first, count) };
-        if consumer.position == consumer.end {
+        if consumer.stop_position == consumer.end {
             consumer.retire();
         } else {
 ",
         nth: None,
-        replace: "        if consumer.position == consumer.end {
+        replace: "        if consumer.stop_position == consumer.end {
             consumer.leave();
             unsafe { Slot::drop_range(first, count) };
         } else {
@@ -2148,10 +2167,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "retire_frees_what_is_not_outdated",
         file: CONSUMER,
-        find: "                if outdated {
+        find: "            if outdated {
 ",
         nth: None,
-        replace: "                if true {
+        replace: "            if true {
 ",
         bound: 2,
         fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
@@ -2160,10 +2179,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "retire_keeps_what_is_outdated",
         file: CONSUMER,
-        find: "                if outdated {
+        find: "            if outdated {
 ",
         nth: None,
-        replace: "                if false {
+        replace: "            if false {
 ",
         bound: 2,
         fate: KilledBy(&["resize::a_chunk_of_another_length_is_freed_when_it_was_read"]),
@@ -2172,12 +2191,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "retire_head_before_detach",
         file: CONSUMER,
-        find: "            let first = self.detach();
-            // SAFETY",
+        find: "        let first = self.detach();
+        let settings",
         nth: None,
-        replace: "            self.shared.consumer.head.store(self.seq, Ordering::Release);
-            let first = self.detach();
-            // SAFETY",
+        replace: "        self.shared.consumer.head.store(self.seq, Ordering::Release);
+        let first = self.detach();
+        let settings",
         bound: 2,
         fate: KilledBy(&["resize::a_chunk_of_another_length_is_freed_when_it_was_read"]),
         why: "the chunk is idle, and put into the pool",
@@ -2221,7 +2240,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "taken_items_begin_at_the_start",
         file: CONSUMER,
-        find: "let items = self.position.wrapping_sub(start)..",
+        find: "let items = self.position().wrapping_sub(start)..",
         nth: None,
         replace: "let items = 0..",
         bound: 2,
@@ -2310,10 +2329,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "outdated_chunk_leaked",
         file: CONSUMER,
-        find: "                    settings.form.free(first, len, &settings.pool);
+        find: "                settings.form.free(first, len, &settings.pool);
 ",
         nth: None,
-        replace: "                    let _ = first;
+        replace: "                let _ = first;
 ",
         bound: 2,
         fate: KilledBy(&["resize::a_chunk_too_many_is_freed_when_it_was_read"]),
@@ -2322,10 +2341,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "chunk_for_the_pool_leaked",
         file: CONSUMER,
-        find: "                    settings.form.put(first, len, &settings.pool);
+        find: "                settings.form.put(first, len, &settings.pool);
 ",
         nth: None,
-        replace: "                    let _ = first;
+        replace: "                let _ = first;
 ",
         bound: 2,
         fate: KilledBy(&["trim::two_idle_chunks_circulate"]),
@@ -3626,12 +3645,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "entry_read_after_the_exchange",
         file: COVER,
         find: "                self.held = HeldChunk { first, start, len };
-                self.base",
+                self.slot",
         nth: None,
         replace: "                let first = entry.first.load(Ordering::Relaxed);
                 let start = entry.start.load(Ordering::Relaxed);
                 self.held = HeldChunk { first, start, len };
-                self.base",
+                self.slot",
         bound: 2,
         fate: KilledBy(&["overwrite::what_is_held_stays_while_the_table_comes_round", "overwrite::the_end_of_a_held_chunk_is_its_own", "overwrite::an_item_is_read_or_counted", "overwrite::the_only_chunk_is_read_or_overwritten", "overwrite::the_only_chunk_of_two_slots_is_read_or_overwritten", "overwrite::a_chunk_is_taken_out_or_overwritten", "overwrite::a_chunk_of_two_is_taken_out_or_overwritten"]),
         why: "another chunk is read than was entered",
@@ -3844,7 +3863,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "held_position_not_told",
         file: CONSUMER,
-        find: "            held.position.store(self.position, Ordering::Relaxed);
+        find: "            held.position.store(self.position(), Ordering::Relaxed);
 ",
         nth: None,
         replace: "",

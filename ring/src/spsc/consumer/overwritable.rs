@@ -4,7 +4,7 @@
 
 use super::Consumer;
 use crate::error::PopError;
-use crate::primitive::{Ordering, Slot, or_few_in_a_model};
+use crate::primitive::{Cursor, Ordering, Slot, or_few_in_a_model};
 use crate::spsc::taken::Seen;
 use core::ptr::{self, NonNull};
 
@@ -27,16 +27,8 @@ impl<T> Consumer<T> {
     #[inline(never)]
     pub(super) fn refill_overwritable(&mut self, mut tail: usize) -> Result<(), PopError> {
         loop {
-            let ready = tail.wrapping_sub(self.position);
-            if self.in_chunk && ready != 0 {
-                if ready < self.end.wrapping_sub(self.position) {
-                    self.limit = tail;
-                    return Ok(());
-                }
-                // The chunk is complete.
-                self.see_hole();
-                self.limit = self.end;
-                if self.limit != self.position {
+            if self.in_chunk && tail != self.stop_position {
+                if self.look_into_chunk(tail) {
                     return Ok(());
                 }
                 // It was closed after its last item had been taken.
@@ -48,7 +40,7 @@ impl<T> Consumer<T> {
             // Acquire: as in `refill`.
             tail = self.shared.producer.tail.load(Ordering::Acquire);
             let found = if self.in_chunk {
-                tail != self.position
+                tail != self.stop_position
             } else {
                 self.enter_oldest(&mut tail)
             };
@@ -94,10 +86,9 @@ impl<T> Consumer<T> {
             shared.consumer.held.start.store(start, Ordering::Relaxed);
             if shared.taken.enter(seen) {
                 self.held = HeldChunk { first, start, len };
-                self.base = first.wrapping_sub(start);
-                self.position = start;
+                self.slot = Cursor::at(first);
+                self.go_on(start, 0);
                 self.limit = start;
-                self.stop = start;
                 self.finished = start;
                 self.end = start.wrapping_add(len);
                 self.hole = 0;
@@ -133,7 +124,9 @@ impl<T> Consumer<T> {
             // SAFETY: by invariant 4 the chunk is this half's, which has forgotten it, and every item has
             // been moved out.
             unsafe { settings.form.free(first, len, &settings.pool) };
-        } else if shared.has_idle(shared.reclaimed(), self.seq.wrapping_add(1), len, FOR_ALL) {
+        } else if shared.has_idle(shared.reclaimed(), self.seq.wrapping_add(1), len, || {
+            FOR_ALL
+        }) {
             // SAFETY: as above.
             unsafe { settings.form.put(first, len, &settings.pool) };
         } else {
@@ -154,11 +147,11 @@ impl<T> Consumer<T> {
     pub(super) fn forget_held(&mut self) {
         let items = self.end.wrapping_sub(self.held.start);
         self.taken = self.taken.wrapping_add(items);
-        self.position = self.end.wrapping_add(core::mem::take(&mut self.hole));
-        self.limit = self.position;
-        self.stop = self.position;
-        self.finished = self.position;
-        self.end = self.position;
+        let position = self.end.wrapping_add(core::mem::take(&mut self.hole));
+        self.go_on(position, 0);
+        self.limit = position;
+        self.finished = position;
+        self.end = position;
         self.in_chunk = false;
         self.held.first = ptr::null_mut();
         self.tell_position();
@@ -169,7 +162,7 @@ impl<T> Consumer<T> {
     #[inline(never)]
     pub(super) fn items_taken(&self) -> usize {
         let of_this_chunk = if self.in_chunk {
-            self.position.wrapping_sub(self.held.start)
+            self.position().wrapping_sub(self.held.start)
         } else {
             0
         };
@@ -204,18 +197,19 @@ impl<T> Consumer<T> {
         if !self.in_chunk {
             return 0;
         }
-        let ready = tail.wrapping_sub(self.position);
+        let position = self.position();
+        let ready = tail.wrapping_sub(position);
         if ready
             < self
                 .held
                 .start
                 .wrapping_add(self.held.len)
-                .wrapping_sub(self.position)
+                .wrapping_sub(position)
         {
             return ready;
         }
         let end = self.held.start.wrapping_add(self.held_used());
-        end.wrapping_sub(self.position)
+        end.wrapping_sub(position)
     }
 
     /// Items before `tail` in the chunks that nobody has taken. Of no meaning if one of those has been

@@ -95,8 +95,7 @@ impl<T> Producer<T> {
 
     /// Stores where the current chunk's items end to the chunk itself, for a consumer that holds it when
     /// the table has forgotten it.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn tell_used(&self, used: usize) {
         let first = self.base.wrapping_add(self.end.wrapping_sub(self.len));
         // SAFETY: there is a current chunk, whose slots begin there, and it is this half's own or the
