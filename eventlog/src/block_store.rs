@@ -322,7 +322,9 @@ impl BlockStore {
         let mut kept = self.kept();
         let header = Arc::clone(&kept.header);
         if let Some(before) = &mut kept.before {
-            for_each_block(blocks, |marker, body| before.add(&header, marker.cap, body));
+            for_each_block(blocks, |marker, body| {
+                before.forget(&header, marker.cap, body);
+            });
         }
     }
 
@@ -385,13 +387,18 @@ impl Kept {
         let block = self.blocks.pop_front()?;
         self.size -= block.size();
         let header = &*self.header;
-        self.note.add(header, block.bytes(), &mut self.uncounted);
+        for_each_block(block.bytes(), |marker, body| {
+            let forgotten = match &mut self.before {
+                Some(before) => before.forget(header, marker.cap, body),
+                None => Forgotten::of(header, body),
+            };
+            if forgotten.events > 0 {
+                *self.uncounted.entry(marker.cap).or_default() += forgotten.events;
+            }
+            self.note.add(marker.cap, forgotten);
+        });
         if let Some(before) = &mut self.before {
-            let oldest = self.next - self.blocks.len() as u64;
-            for_each_block(block.bytes(), |marker, body| {
-                before.add(header, marker.cap, body);
-            });
-            before.end_passes(oldest);
+            before.end_passes(self.next - self.blocks.len() as u64);
         }
         Some(block)
     }
@@ -453,14 +460,19 @@ impl Before {
         }
     }
 
-    fn add(&mut self, header: &Header, cap: Option<CapNo>, body: &[u8]) {
+    /// Takes in the events of a block that is forgotten, and adds them up.
+    fn forget(&mut self, header: &Header, cap: Option<CapNo>, body: &[u8]) -> Forgotten {
+        let mut forgotten = Forgotten::default();
         // What the program has marked is known elsewhere.
-        self.sticky.observe(cap, body, &mut Marks::default());
-        let events = format::events(body, header).map_while(Result::ok);
-        if let Some(event) = events.last() {
+        self.sticky
+            .observe_with(cap, body, &mut Marks::default(), |event| {
+                forgotten.add(header, event);
+            });
+        if let Some(time) = forgotten.last {
             let last = self.last.entry(cap).or_default();
-            *last = event.time.max(*last);
+            *last = time.max(*last);
         }
+        forgotten
     }
 
     /// The blocks before the one of that number are forgotten.
@@ -498,6 +510,66 @@ impl Before {
     }
 }
 
+/// The events of a block that is forgotten, added up.
+#[derive(Debug, Default)]
+struct Forgotten {
+    /// Those that tell of losses left out, as in the next two.
+    events: u64,
+    bytes: u64,
+    /// The latest time.
+    latest: u64,
+    /// The time of the last event.
+    last: Option<u64>,
+    /// Losses that they tell of, by cause.
+    told: Vec<(u8, Missing)>,
+}
+
+impl Forgotten {
+    fn of(header: &Header, body: &[u8]) -> Self {
+        let mut forgotten = Forgotten::default();
+        for event in format::events(body, header).map_while(Result::ok) {
+            forgotten.add(header, event.bytes());
+        }
+        forgotten
+    }
+
+    #[inline]
+    fn add(&mut self, header: &Header, event: &[u8]) {
+        let Some(&[i0, i1, t0, t1, t2, t3, t4, t5, t6, t7]) = event.first_chunk() else {
+            return;
+        };
+        let time = u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        self.last = Some(time);
+        if u16::from_be_bytes([i0, i1]) == EVENTS_LOST && self.tell(header, time, event) {
+            return;
+        }
+        self.events += 1;
+        self.bytes += event.len() as u64;
+        self.latest = self.latest.max(time);
+    }
+
+    /// Whether the event can be read, which tells of a loss.
+    #[cold]
+    fn tell(&mut self, header: &Header, time: u64, event: &[u8]) -> bool {
+        let raw = format::events(event, header).next().and_then(Result::ok);
+        let Some(Ok(Decoded::Known(Event::EventsLost {
+            cause,
+            events,
+            bytes,
+        }))) = raw.map(|raw| raw.decode())
+        else {
+            return false;
+        };
+        let missing = Missing {
+            events,
+            bytes,
+            time,
+        };
+        self.told.push((cause.code(), missing));
+        true
+    }
+}
+
 /// What is missing before the oldest block, by capability and cause.
 #[derive(Clone, Debug, Default)]
 struct Note(BTreeMap<(Option<CapNo>, u8), Missing>);
@@ -511,39 +583,21 @@ struct Missing {
 }
 
 impl Note {
-    /// Notes the events of some blocks, which are to be forgotten. What these say themselves of losses goes
-    /// on being said.
-    fn add(
-        &mut self,
-        header: &Header,
-        blocks: &[u8],
-        overwritten: &mut BTreeMap<Option<CapNo>, u64>,
-    ) {
-        for_each_block(blocks, |marker, body| {
-            for event in format::events(body, header).map_while(Result::ok) {
-                let lost = match event.id {
-                    EVENTS_LOST => event.decode().ok(),
-                    _ => None,
-                };
-                let lost = match lost {
-                    Some(Decoded::Known(Event::EventsLost {
-                        cause,
-                        events,
-                        bytes,
-                    })) => Some((cause.code(), events, bytes)),
-                    _ => None,
-                };
-                if lost.is_none() {
-                    *overwritten.entry(marker.cap).or_default() += 1;
-                }
-                let own = (LossCause::Overwritten.code(), 1, event.bytes().len() as u64);
-                let (cause, events, bytes) = lost.unwrap_or(own);
-                let missing = self.0.entry((marker.cap, cause)).or_default();
-                missing.events += events;
-                missing.bytes += bytes;
-                missing.time = missing.time.max(event.time);
-            }
-        });
+    /// Notes the events of a block, which are to be forgotten. What these say themselves of losses goes on
+    /// being said.
+    fn add(&mut self, cap: Option<CapNo>, forgotten: Forgotten) {
+        let own = Missing {
+            events: forgotten.events,
+            bytes: forgotten.bytes,
+            time: forgotten.latest,
+        };
+        let own = (own.events > 0).then_some((LossCause::Overwritten.code(), own));
+        for (cause, more) in own.into_iter().chain(forgotten.told) {
+            let missing = self.0.entry((cap, cause)).or_default();
+            missing.events += more.events;
+            missing.bytes += more.bytes;
+            missing.time = missing.time.max(more.time);
+        }
     }
 
     /// The note as blocks, one for each capability.

@@ -190,6 +190,7 @@ mod source;
 mod statistics;
 mod sticky;
 mod stock;
+mod thread_table;
 pub mod trace;
 
 pub use block_store::WhenFull;

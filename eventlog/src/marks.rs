@@ -2,6 +2,7 @@
 //! come to them.
 
 use crate::format::{CapNo, Encode, RawEvent};
+use std::collections::BTreeMap;
 use std::mem;
 
 /// An event that is replayed until it is removed; see
@@ -18,13 +19,13 @@ use std::mem;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StickyId(u64);
 
+/// Where an event will be seen: its capability and its time, and its number, as there may be several.
+type Place = (Option<CapNo>, u64, u64);
+
 /// An event that has been emitted, and not seen in a block yet.
 #[derive(Debug)]
 struct Pending {
-    number: u64,
     removed: bool,
-    cap: Option<CapNo>,
-    time: u64,
     bytes: Vec<u8>,
     /// Passes that had ended when it was emitted.
     passes: u64,
@@ -45,7 +46,9 @@ pub(crate) enum Mark {
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     next: u64,
-    pending: Vec<Pending>,
+    pending: BTreeMap<Place, Pending>,
+    /// Where each of them is, by its number.
+    places: BTreeMap<u64, Place>,
     removed: Vec<u64>,
     passes: u64,
 }
@@ -62,14 +65,14 @@ impl Marks {
         let id = self.number();
         let mut bytes = Vec::new();
         event.encode_to_vec(time, &mut bytes);
-        self.pending.push(Pending {
-            number: id.0,
+        let pending = Pending {
             removed: false,
-            cap,
-            time,
             bytes,
             passes: self.passes,
-        });
+        };
+        let place = (cap, time, id.0);
+        self.pending.insert(place, pending);
+        self.places.insert(id.0, place);
         id
     }
 
@@ -81,7 +84,8 @@ impl Marks {
 
     pub(crate) fn remove(&mut self, id: StickyId) {
         let StickyId(number) = id;
-        match self.pending.iter_mut().find(|mark| mark.number == number) {
+        let place = self.places.get(&number);
+        match place.and_then(|place| self.pending.get_mut(place)) {
             Some(mark) => mark.removed = true,
             None => self.removed.push(number),
         }
@@ -99,9 +103,14 @@ impl Marks {
     pub(crate) fn end_pass(&mut self, settled: bool) {
         let passes = self.passes;
         self.passes += 1;
-        let may_come = |mark: &Pending| mark.cap.is_none() && !settled;
-        self.pending
-            .retain(|mark| mark.passes == passes || may_come(mark));
+        let places = &mut self.places;
+        self.pending.retain(|(cap, _, number), mark| {
+            let may_come = mark.passes == passes || (cap.is_none() && !settled);
+            if !may_come {
+                places.remove(number);
+            }
+            may_come
+        });
     }
 
     /// What has been removed since it was last asked.
@@ -111,13 +120,15 @@ impl Marks {
 
     /// The mark of an event in a block of that capability, if it has one.
     pub(crate) fn take(&mut self, cap: Option<CapNo>, event: &RawEvent<'_>) -> Option<Mark> {
-        let is_of = |mark: &Pending| {
-            mark.cap == cap && mark.time == event.time && mark.bytes == event.bytes()
-        };
-        let place = self.pending.iter().position(is_of)?;
-        let Pending {
-            number, removed, ..
-        } = self.pending.remove(place);
+        let here = (cap, event.time, 0)..=(cap, event.time, u64::MAX);
+        let found = self
+            .pending
+            .range(here)
+            .find(|(_, mark)| mark.bytes == event.bytes());
+        let place = *found?.0;
+        let (_, _, number) = place;
+        self.places.remove(&number);
+        let Pending { removed, .. } = self.pending.remove(&place)?;
         Some(match removed {
             false => Mark::Sticky(number),
             true => Mark::Removed,
@@ -128,7 +139,32 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Event;
+    use crate::format::{Event, Header, events};
+
+    #[test]
+    fn marks_of_one_moment_are_taken_in_order_and_only_by_their_own_events() {
+        let mut marks = Marks::default();
+        let own = Some(CapNo::default());
+        let messages = ["a", "b", "a"].map(|text| Event::UserMessage { text });
+        let ids = messages.map(|event| marks.add(own, 7, &event));
+        marks.remove(ids[2]);
+        let take = |marks: &mut Marks, cap, time, event: &Event<'_>| {
+            let mut bytes = Vec::new();
+            event.encode_to_vec(time, &mut bytes);
+            let raw = events(&bytes, Header::standard()).next().unwrap().unwrap();
+            marks.take(cap, &raw)
+        };
+        let [a, b, _] = messages;
+        assert_eq!(take(&mut marks, None, 7, &a), None);
+        assert_eq!(take(&mut marks, own, 6, &a), None);
+        assert_eq!(take(&mut marks, own, 7, &b), Some(Mark::Sticky(ids[1].0)));
+        assert_eq!(take(&mut marks, own, 7, &a), Some(Mark::Sticky(ids[0].0)));
+        assert_eq!(take(&mut marks, own, 7, &a), Some(Mark::Removed));
+        assert_eq!(take(&mut marks, own, 7, &a), None);
+        // The event has been seen: the set of sticky events has to forget it.
+        marks.remove(ids[0]);
+        assert_eq!(marks.take_removed(), [ids[0].0]);
+    }
 
     #[test]
     fn the_mark_of_an_event_that_is_never_seen_goes_after_the_next_whole_pass() {
@@ -136,11 +172,10 @@ mod tests {
         let event = Event::UserMessage { text: "lost" };
         let own = Some(CapNo::default());
         let left = |marks: &Marks| {
-            marks
-                .pending
-                .iter()
-                .map(|mark| mark.time)
-                .collect::<Vec<_>>()
+            assert_eq!(marks.pending.len(), marks.places.len());
+            let mut times: Vec<_> = marks.pending.keys().map(|(_, time, _)| *time).collect();
+            times.sort_unstable();
+            times
         };
         marks.end_pass(true);
         marks.add(own, 7, &event);

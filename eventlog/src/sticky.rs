@@ -6,10 +6,10 @@
 //! cut of the log is a cut of the set.
 
 use crate::format::{self, BlockMarker, CapNo, Decoded, Event, Header, RawEvent, StopStatus};
-use crate::format::{CapsetId, ThreadId};
+use crate::format::{CapsetId, EventSize, ThreadId};
 use crate::marks::{Mark, Marks};
-use std::collections::{BTreeMap, HashMap, VecDeque, hash_map};
-use std::hash::{BuildHasherDefault, Hasher};
+use crate::thread_table::ThreadTable;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Whether events of that type change what is replayed.
@@ -103,11 +103,13 @@ pub(crate) struct Sticky {
     entries: BTreeMap<u64, Entry>,
     numbers: BTreeMap<Key, u64>,
     next: u64,
-    threads: HashMap<ThreadId, Thread, BuildHasherDefault<Spread>>,
+    threads: ThreadTable<Thread>,
     /// Threads that have finished, and how many passes had ended then, which is in order.
     finished: VecDeque<(ThreadId, u64)>,
     /// The log's, by which its events can be told apart.
     header: Arc<Header>,
+    /// Whether that declares the steps of threads as GHC does since 7.0.
+    knows_steps: bool,
     passes: u64,
     /// Which log's they are.
     identity: Arc<()>,
@@ -124,8 +126,9 @@ impl Sticky {
             entries: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next: 0,
-            threads: HashMap::default(),
+            threads: ThreadTable::new(),
             finished: VecDeque::new(),
+            knows_steps: declares_steps(&header),
             header,
             passes: 0,
             identity: Arc::new(()),
@@ -137,6 +140,7 @@ impl Sticky {
 
     /// Says that the log whose events come has that header.
     pub(crate) fn set_header(&mut self, header: &Arc<Header>) {
+        self.knows_steps = declares_steps(header);
         self.header = Arc::clone(header);
     }
 
@@ -152,12 +156,34 @@ impl Sticky {
 
     /// Takes in what a block holds of such events, and tells how many there are.
     pub(crate) fn observe(&mut self, cap: Option<CapNo>, block: &[u8], marks: &mut Marks) -> u64 {
+        self.observe_with(cap, block, marks, |_| ())
+    }
+
+    /// As [`observe`](Self::observe), and shows every event of the block to `look`.
+    pub(crate) fn observe_with(
+        &mut self,
+        cap: Option<CapNo>,
+        block: &[u8],
+        marks: &mut Marks,
+        mut look: impl FnMut(&[u8]),
+    ) -> u64 {
         let mut count = 0;
         let header = Arc::clone(&self.header);
-        for raw in format::events(block, &header).map_while(Result::ok) {
-            if let Some((thread, last)) = step(&raw, self.passes) {
+        let mut rest = block;
+        loop {
+            if self.knows_steps {
+                let (steps, behind) = self.take_steps(cap, rest, &mut look);
+                count += steps;
+                rest = behind;
+            }
+            let Some(Ok(raw)) = format::events(rest, &header).next() else {
+                return count;
+            };
+            rest = &rest[raw.bytes().len()..];
+            look(raw.bytes());
+            if let Some((thread, last)) = step(raw.id, raw.payload, self.passes) {
                 count += 1;
-                self.thread(cap, raw.time, thread, last);
+                self.note_step(cap, raw.time, thread, last);
             } else if is_tracked(raw.id) {
                 count += 1;
                 // Ours are readable.
@@ -171,7 +197,30 @@ impl Sticky {
                 }
             }
         }
-        count
+    }
+
+    /// Takes in the steps of threads with which the events begin, where the header
+    /// [declares](declares_steps) them, and shows them to `look`. Tells how many there are, and what is behind.
+    ///
+    /// Most of what is tracked is that, and a thread does several things one after the other: what it does
+    /// last is looked up and noted once.
+    #[inline(never)]
+    fn take_steps<'a>(
+        &mut self,
+        cap: Option<CapNo>,
+        events: &'a [u8],
+        look: &mut impl FnMut(&[u8]),
+    ) -> (u64, &'a [u8]) {
+        let mut count = 0;
+        let mut rest = events;
+        while let Some(run) = Run::first(rest, look) {
+            if let Some((time, thread, last)) = run.last(rest, self.passes) {
+                self.thread(cap, time, thread, last, run.steps);
+            }
+            count += run.steps;
+            rest = &rest[run.len..];
+        }
+        (count, rest)
     }
 
     /// Forgets what the program has removed.
@@ -215,7 +264,7 @@ impl Sticky {
 
     fn set(&mut self, key: Key, cap: Option<CapNo>, bytes: &[u8]) {
         self.remove(key);
-        if !self.make_room(bytes.len()) {
+        if !self.make_room(bytes.len(), 1) {
             return;
         }
         self.numbers.insert(key, self.next);
@@ -224,11 +273,11 @@ impl Sticky {
         self.next += 1;
     }
 
-    /// Counts the memory for `len` bytes, or the refusal.
-    fn make_room(&mut self, len: usize) -> bool {
+    /// Counts the memory for `len` bytes that so many events are about, or the refusal of these.
+    fn make_room(&mut self, len: usize, events: u64) -> bool {
         let bytes = self.bytes + OVERHEAD + len;
         if bytes > self.limit {
-            self.refused += 1;
+            self.refused += events;
             return false;
         }
         self.bytes = bytes;
@@ -267,7 +316,7 @@ impl Sticky {
         if self.numbers.contains_key(&Key::Cap(cap)) {
             self.remove(Key::Cap(cap));
             let bytes = &mut self.bytes;
-            self.threads.retain(|_, thread| {
+            self.threads.retain(|thread| {
                 let stays = thread.stage.last != Last::Runs || thread.stage.cap != Some(cap);
                 if !stays {
                     *bytes -= thread.bytes();
@@ -277,28 +326,29 @@ impl Sticky {
         }
     }
 
-    /// Begins a thread that is not known, if what happened to it at that time is not over already.
+    /// Begins a thread that is not known, if what happened to it at that time, in so many events, is not over
+    /// already.
     #[cold]
-    fn begin_thread(&mut self, id: ThreadId, time: u64) -> Option<&mut Thread> {
+    fn begin_thread(&mut self, id: ThreadId, time: u64, events: u64) -> Option<&mut Thread> {
         let end = self
             .threads
-            .get(&id)
+            .get(id)
             .map(|finished| finished.stage.last_time);
-        if end.is_some_and(|end| time <= end) || !self.make_room(0) {
+        if end.is_some_and(|end| time <= end) || !self.make_room(0, events) {
             return None;
         }
         let begin = end.map_or(0, |end| end + 1);
         self.threads.insert(id, Thread::new(begin));
-        self.threads.get_mut(&id)
+        self.threads.get_mut(id)
     }
 
     /// Blocks of several capabilities are not in order of time: what a thread did last is told by the
-    /// time stamps, which are in order since it does one thing after the other.
-    #[inline]
-    fn thread(&mut self, cap: Option<CapNo>, time: u64, id: ThreadId, last: Last) {
-        let thread = match self.threads.get_mut(&id) {
+    /// time stamps, which are in order since it does one thing after the other. It took so many `events`.
+    #[inline(always)]
+    fn thread(&mut self, cap: Option<CapNo>, time: u64, id: ThreadId, last: Last, events: u64) {
+        let thread = match self.threads.get_mut(id) {
             Some(thread) if thread.lives() => thread,
-            _ => match self.begin_thread(id, time) {
+            _ => match self.begin_thread(id, time, events) {
                 Some(thread) => thread,
                 None => return,
             },
@@ -323,11 +373,16 @@ impl Sticky {
         }
     }
 
+    #[cold]
+    fn note_step(&mut self, cap: Option<CapNo>, time: u64, id: ThreadId, last: Last) {
+        self.thread(cap, time, id, last, 1);
+    }
+
     fn label(&mut self, time: u64, id: ThreadId, label: &str) {
-        let lives = self.threads.get(&id).is_some_and(Thread::lives);
+        let lives = self.threads.get(id).is_some_and(Thread::lives);
         let thread = match lives {
-            true => self.threads.get_mut(&id),
-            false => self.begin_thread(id, time),
+            true => self.threads.get_mut(id),
+            false => self.begin_thread(id, time, 1),
         };
         let Some(thread) = thread.filter(|thread| time >= thread.begin) else {
             return;
@@ -343,7 +398,7 @@ impl Sticky {
             return;
         }
         self.bytes += label.len();
-        if let Some(thread) = self.threads.get_mut(&id) {
+        if let Some(thread) = self.threads.get_mut(id) {
             thread.label = Some((time, label.into()));
         }
     }
@@ -376,11 +431,10 @@ impl Sticky {
                 break;
             }
             self.finished.pop_front();
-            if let hash_map::Entry::Occupied(thread) = self.threads.entry(id) {
-                // Another one may have its number by now.
-                if thread.get().stage.last == (Last::Finished { passes: end }) {
-                    thread.remove();
-                }
+            let thread = self.threads.get(id);
+            // Another one may have its number by now.
+            if thread.is_some_and(|thread| thread.stage.last == (Last::Finished { passes: end })) {
+                self.threads.remove(id);
             }
         }
     }
@@ -456,7 +510,7 @@ impl Sticky {
             say(stage, events);
         }
         let gone = moment.threads.iter().filter(|(id, (before, _))| {
-            before.last != Last::Unknown && !self.threads.get(id).is_some_and(Thread::lives)
+            before.last != Last::Unknown && !self.threads.get(**id).is_some_and(Thread::lives)
         });
         for (id, (before, _)) in gone {
             let before = before.at(at);
@@ -472,7 +526,7 @@ impl Sticky {
 
     /// The threads that live, in order.
     fn living(&self) -> Vec<(ThreadId, &Thread)> {
-        let threads = self.threads.iter().map(|(id, thread)| (*id, thread));
+        let threads = self.threads.iter();
         let mut threads: Vec<_> = threads.filter(|(_, thread)| thread.lives()).collect();
         threads.sort_unstable_by_key(|(id, _)| *id);
         threads
@@ -532,25 +586,33 @@ fn write_blocks(by_cap: ByCap, now: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// What a thread does, where that is all that the event says: read at once, as most of what is tracked is
-/// that.
+/// Whether the header declares the steps of threads with the lengths that are theirs since GHC 7.0.
+fn declares_steps(header: &Header) -> bool {
+    let declares = |id| match (Run::len(id), header.size(id)) {
+        (None, _) => true,
+        (Some(len), Some(EventSize::Fixed(bytes))) => Run::HEAD + usize::from(bytes) == len,
+        (Some(_), _) => false,
+    };
+    (0..=8).all(declares)
+}
+
+/// What a thread does, where that is all that the event says.
 #[inline]
-fn step(raw: &RawEvent<'_>, passes: u64) -> Option<(ThreadId, Last)> {
-    if !matches!(raw.id, 0..=2 | 8) {
+fn step(id: u16, payload: &[u8], passes: u64) -> Option<(ThreadId, Last)> {
+    if !matches!(id, 0..=2 | 8) {
         return None;
     }
-    let (thread, rest) = raw.payload.split_first_chunk()?;
+    let (thread, rest) = payload.split_first_chunk()?;
     let thread = ThreadId(u32::from_be_bytes(*thread));
-    let last = match (raw.id, rest) {
+    let last = match (id, rest) {
         (0, _) => Last::Created,
         (1, _) => Last::Runs,
         (2, &[high, low, i0, i1, i2, i3]) => {
-            match StopStatus::from_code(u16::from_be_bytes([high, low]))? {
-                StopStatus::Finished => Last::Finished { passes },
-                status => Last::Stopped {
-                    status,
-                    info: u32::from_be_bytes([i0, i1, i2, i3]),
-                },
+            let status = StopStatus::from_code(u16::from_be_bytes([high, low]))?;
+            let info = u32::from_be_bytes([i0, i1, i2, i3]);
+            match status == StopStatus::Finished {
+                true => Last::Finished { passes },
+                false => Last::Stopped { status, info },
             }
         }
         (8, &[high, low]) => Last::WokenUp {
@@ -562,28 +624,103 @@ fn step(raw: &RawEvent<'_>, passes: u64) -> Option<(ThreadId, Last)> {
     Some((thread, last))
 }
 
-/// Hashes the number of a thread: a program numbers them one after the other, and nobody else does.
-#[derive(Debug, Default)]
-struct Spread(u64);
+/// Steps of one thread, one after the other in a block, of which nothing but the last is to be known.
+#[derive(Clone, Copy)]
+struct Run {
+    steps: u64,
+    /// Where the last step begins.
+    last: usize,
+    /// Bytes of all of them.
+    len: usize,
+    /// Where the thread stops with the last one.
+    status: Option<StopStatus>,
+}
 
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
+impl Run {
+    /// Bytes before a step's payload.
+    const HEAD: usize = 10;
+
+    /// Bytes of an event of that type, where it is a step and the header [declares](declares_steps) it.
+    #[inline(always)]
+    const fn len(id: u16) -> Option<usize> {
+        match id {
+            0 | 1 => Some(Run::HEAD + 4),
+            2 => Some(Run::HEAD + 10),
+            8 => Some(Run::HEAD + 6),
+            _ => None,
         }
     }
 
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
+    /// The steps with which the events begin, each of which is shown to `look`.
+    #[inline(always)]
+    fn first(events: &[u8], look: &mut impl FnMut(&[u8])) -> Option<Run> {
+        let thread: [u8; 4] = *events.get(Run::HEAD..)?.first_chunk()?;
+        let mut run = Run {
+            steps: 0,
+            last: 0,
+            len: 0,
+            status: None,
+        };
+        let mut latest = 0;
+        while let Some(rest) = events.get(run.len..) {
+            let Some(&[i0, i1, t0, t1, t2, t3, t4, t5, t6, t7, n0, n1, n2, n3]) =
+                rest.first_chunk()
+            else {
+                break;
+            };
+            let time = u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+            if [n0, n1, n2, n3] != thread || time < latest {
+                break;
+            }
+            let id = u16::from_be_bytes([i0, i1]);
+            let Some(event) = Run::len(id).and_then(|len| rest.get(..len)) else {
+                break;
+            };
+            let mut status = None;
+            match (id, event) {
+                (2, &[.., high, low, _, _, _, _]) => {
+                    status = StopStatus::from_code(u16::from_be_bytes([high, low]));
+                    if status.is_none() {
+                        break;
+                    }
+                }
+                // Where a thread ran, a wake-up does not tell.
+                (8, _) if run.steps > 0 => break,
+                _ => {}
+            }
+            look(event);
+            latest = time;
+            run = Run {
+                steps: run.steps + 1,
+                last: run.len,
+                len: run.len + event.len(),
+                status,
+            };
+            // Behind a thread's end comes another one of the same number.
+            if status == Some(StopStatus::Finished) {
+                break;
+            }
+        }
+        (run.steps > 0).then_some(run)
     }
 
-    fn write_u64(&mut self, number: u64) {
-        // Fibonacci hashing. The table wants both ends of the number to differ.
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(32)
+    /// When the thread did what it did last.
+    #[inline(always)]
+    fn last(&self, events: &[u8], passes: u64) -> Option<(u64, ThreadId, Last)> {
+        let event = &events[self.last..self.len];
+        let [i0, i1, t0, t1, t2, t3, t4, t5, t6, t7, n0, n1, n2, n3] = *event.first_chunk()?;
+        let time = u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        let thread = ThreadId(u32::from_be_bytes([n0, n1, n2, n3]));
+        let last = match (u16::from_be_bytes([i0, i1]), self.status) {
+            (1, _) => Last::Runs,
+            (_, Some(StopStatus::Finished)) => Last::Finished { passes },
+            (_, Some(status)) => {
+                let info = u32::from_be_bytes(*event.last_chunk()?);
+                Last::Stopped { status, info }
+            }
+            (id, None) => step(id, &event[Run::HEAD..], passes)?.1,
+        };
+        Some((time, thread, last))
     }
 }
 
@@ -673,5 +810,111 @@ impl Stage {
             }
             Last::WokenUp { other } => self.say(Event::ThreadWakeup { thread, other }, out),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look like chance, the same in every run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    fn any_event(dice: &mut Dice) -> Event<'static> {
+        let thread = ThreadId(1 + dice.below(5) as u32 * 64);
+        let info = dice.below(3) as u32;
+        match dice.below(12) {
+            0 => Event::CreateThread { thread },
+            1..=3 => Event::RunThread { thread },
+            4..=6 => Event::StopThread {
+                thread,
+                status: StopStatus::Yielding,
+                info,
+            },
+            7 => Event::StopThread {
+                thread,
+                status: StopStatus::Finished,
+                info,
+            },
+            8 | 9 => Event::ThreadWakeup {
+                thread,
+                other: CapNo::default(),
+            },
+            10 => Event::ThreadLabel {
+                thread,
+                label: "name",
+            },
+            _ => Event::UserMessage { text: "between" },
+        }
+    }
+
+    #[test]
+    fn steps_that_are_taken_in_together_come_to_the_same_as_one_by_one() {
+        let mut dice = Dice(7);
+        for limit in [1 << 20, 3 * OVERHEAD] {
+            let new = || Sticky::new(limit, Arc::new(Header::standard().clone()));
+            let (mut together, mut single) = (new(), new());
+            let mut marks = Marks::default();
+            let mut time = 0;
+            for _ in 0..3_000 {
+                let cap = CapNo::new(dice.below(3) as u16);
+                // Some blocks begin before the end of another capability's.
+                time = time.max(20) - dice.below(10);
+                let (mut body, mut seen) = (Vec::new(), 0);
+                let mut counts = 0;
+                for _ in 0..dice.below(8) {
+                    time += dice.below(3);
+                    let start = body.len();
+                    // Those of the shared buffer are only nearly in order.
+                    let late = dice.below(10) / 8;
+                    any_event(&mut dice).encode_to_vec(time - late, &mut body);
+                    counts += single.observe(cap, &body[start..], &mut marks);
+                    seen += 1;
+                }
+                let mut looked = 0;
+                let count = together.observe_with(cap, &body, &mut marks, |_| looked += 1);
+                assert_eq!((count, looked), (counts, seen));
+                if dice.below(20) == 0 {
+                    together.end_pass();
+                    single.end_pass();
+                }
+                let mut replayed = [Vec::new(), Vec::new()];
+                together.blocks(time, &mut replayed[0]);
+                single.blocks(time, &mut replayed[1]);
+                assert_eq!(replayed[0], replayed[1]);
+                assert_eq!(together.bytes(), single.bytes());
+            }
+            assert_eq!(together.refused(), single.refused());
+        }
+    }
+
+    #[test]
+    fn steps_of_a_log_that_declares_them_otherwise_are_read_as_it_declares_them() {
+        use crate::format::EventType;
+        let types = [
+            EventType::new(0, EventSize::Fixed(8), "Create thread"),
+            EventType::new(1, EventSize::Fixed(8), "Run thread"),
+            EventType::new(19, EventSize::Variable, "User message"),
+        ];
+        let header = Header::new(types).unwrap();
+        assert!(!declares_steps(&header) && declares_steps(Header::standard()));
+        let mut body = Vec::new();
+        for id in [0_u16, 1] {
+            body.extend(id.to_be_bytes());
+            body.extend(9_u64.to_be_bytes());
+            body.extend(1_u64.to_be_bytes());
+        }
+        let mut sticky = Sticky::new(1 << 20, Arc::new(header));
+        assert_eq!(sticky.observe(None, &body, &mut Marks::default()), 2);
     }
 }
