@@ -23,9 +23,8 @@ impl EventLog {
     /// Each block is copied once for all readers. Waits for the collector and, as that may be
     /// writing, for the sink. While the *sink* refuses blocks readers go on; see
     /// [`Builder::sink_backlog`](crate::Builder::sink_backlog). A sink that *hangs* in a write holds the
-    /// collector, and so the readers; and memory that is [full](crate::Builder::in_memory), in which the log is
-    /// kept. Where the log's writer may hang, attach it as a reader, which has a
-    /// thread of its own, and give the log a [null](crate::Sink::null) sink.
+    /// collector, and so the readers, unless it is [queued](crate::Sink::queued); and memory that is
+    /// [full](crate::Builder::in_memory), in which the log is kept.
     ///
     /// # Errors
     /// [`AttachError`].
@@ -75,7 +74,7 @@ impl EventLog {
         // Waited for without the collector: others go on.
         drop(collector);
         reader.end();
-        let statistics = reader.wait(reader.deadline(Instant::now()));
+        let statistics = reader.waiter(Instant::now()).wait();
         core.collector()?.count_former(statistics);
         Ok(Some(statistics))
     }

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::error::{AttachError, SetSinkError};
 use crate::flight_recorder::{Recording, SnapshotError, Turn};
 use crate::outputs::{Extent, Outputs};
-use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics};
+use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics, Waiter};
 use crate::registry::Registry;
 use crate::relayed::Relayed;
 use crate::sink::{Previous, Sink, Start, Unavailable};
@@ -219,9 +219,17 @@ impl Collector {
         self.outputs.detach(id)
     }
 
-    /// Waits for the readers, after the log's end.
-    pub(crate) fn wait_for_readers(&mut self) {
-        self.outputs.wait_for_readers();
+    /// What waits for the readers and for queues of sinks, after the log's end. To be waited for without the collector.
+    pub(crate) fn waiters(&self) -> Vec<Waiter> {
+        self.outputs.waiters()
+    }
+
+    /// After these have been waited for.
+    ///
+    /// # Errors
+    /// Where the sink's queue was not emptied in time.
+    pub(crate) fn part_from_waited(&mut self) -> io::Result<()> {
+        self.outputs.part_from_waited()
     }
 
     pub(crate) fn count_former(&mut self, reader: ReaderStatistics) {

@@ -5,6 +5,8 @@ use crate::block_store::BlockStore;
 use crate::buffer_reader::{Losses, count_events};
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
 use crate::missed::Missed;
+use crate::queued_sink::Queue;
+use crate::reader::Waiter;
 use crate::sticky::Moment;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
@@ -36,6 +38,8 @@ pub(crate) struct Delivery {
 enum Target {
     Writer(Box<dyn Write + Send>),
     Memory(Filler),
+    /// A writer that a thread of its own waits for.
+    Queue(Box<Queue>),
 }
 
 /// The right to put blocks into a store. When it is gone, so is the hope of more.
@@ -98,6 +102,11 @@ impl Delivery {
         Delivery::to(Target::Memory(Filler(store)))
     }
 
+    /// Blocks that are queued for a thread of their own.
+    pub(crate) fn queued(queue: Queue) -> Self {
+        Delivery::to(Target::Queue(Box::new(queue)))
+    }
+
     fn to(target: Target) -> Self {
         Delivery {
             target,
@@ -113,11 +122,50 @@ impl Delivery {
 
     /// What it has done since it was last asked by [`take_counts`](Self::take_counts).
     pub(crate) fn counts(&self) -> Counts {
-        self.counts
+        match &self.target {
+            Target::Queue(queue) => queue.counts(),
+            Target::Writer(_) | Target::Memory(_) => self.counts,
+        }
     }
 
     pub(crate) fn take_counts(&mut self) -> Counts {
-        mem::take(&mut self.counts)
+        match &mut self.target {
+            Target::Queue(queue) => queue.take_counts(),
+            Target::Writer(_) | Target::Memory(_) => mem::take(&mut self.counts),
+        }
+    }
+
+    /// Whether a thread of its own waits for the writer.
+    pub(crate) fn is_queued(&self) -> bool {
+        matches!(self.target, Target::Queue(_))
+    }
+
+    /// What waits for the thread that writes, after the [end](Self::end), where there is one.
+    pub(crate) fn waiter(&self) -> Option<Waiter> {
+        match &self.target {
+            Target::Queue(queue) => queue.waiter(),
+            Target::Writer(_) | Target::Memory(_) => None,
+        }
+    }
+
+    /// Whether the thread that writes, where there is one, had all when it had been waited for.
+    ///
+    /// # Errors
+    /// Where it had not.
+    pub(crate) fn queue_outcome(&self) -> io::Result<()> {
+        match &self.target {
+            Target::Queue(queue) => queue.outcome(),
+            Target::Writer(_) | Target::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Events that a queue had no room for, or that were in it when it was given up, since this was last asked, and
+    /// whose they were.
+    pub(crate) fn take_lost(&self) -> Vec<Undelivered> {
+        match &self.target {
+            Target::Queue(queue) => queue.take_lost(),
+            Target::Writer(_) | Target::Memory(_) => Vec::new(),
+        }
     }
 
     /// Says that the log which is written has that header.
@@ -139,9 +187,9 @@ impl Delivery {
             .is_some_and(|process| process != std::process::id())
     }
 
-    /// Whether it has all that it was given.
+    /// Whether it is known to have all that it was given.
     pub(crate) fn has_all(&self) -> bool {
-        self.pending.is_empty()
+        self.pending.is_empty() && !self.is_queued()
     }
 
     /// Whether a block of `len` bytes of events can be kept within `limit` bytes, or need not be kept.
@@ -181,6 +229,10 @@ impl Delivery {
             }
             return Ok(());
         }
+        if let Target::Queue(queue) = &mut self.target {
+            self.begun = Some(std::process::id());
+            return queue.begin(beginning.to_vec());
+        }
         self.write_parts(beginning, &[], &mut 0)
     }
 
@@ -194,6 +246,10 @@ impl Delivery {
         if let Target::Memory(Filler(store)) = &self.target {
             store.copy(marker, body);
             self.count_block(body.len());
+            return Ok(());
+        }
+        if let (Target::Queue(queue), Some(header)) = (&mut self.target, &self.header) {
+            queue.offer(marker, body, header);
             return Ok(());
         }
         let owner = marker.cap;
@@ -251,7 +307,7 @@ impl Delivery {
 
     /// Goes on with blocks that say what has come while it was away. What is refused is kept.
     pub(crate) fn go_on(&mut self, blocks: Vec<u8>) {
-        match &self.target {
+        match &mut self.target {
             // What a recorder's log begins with says what came before its first block.
             Target::Memory(Filler(store)) if store.is_recorder() => {}
             Target::Memory(Filler(store)) => {
@@ -259,6 +315,7 @@ impl Delivery {
                     store.write(&blocks, BlockMarker::from_bytes(marker).end);
                 }
             }
+            Target::Queue(queue) => queue.put(blocks),
             Target::Writer(_) if blocks.is_empty() => {}
             Target::Writer(_) => {
                 self.keep_other(blocks);
@@ -270,7 +327,7 @@ impl Delivery {
     /// Whether it takes whole chunks of buffers.
     pub(crate) fn store(&self) -> Option<&Arc<BlockStore>> {
         match &self.target {
-            Target::Writer(_) => None,
+            Target::Writer(_) | Target::Queue(_) => None,
             Target::Memory(Filler(store)) => Some(store),
         }
     }
@@ -283,9 +340,10 @@ impl Delivery {
 
     /// Puts the end marker behind everything else.
     pub(crate) fn end(&mut self) {
-        if let Target::Memory(Filler(store)) = &self.target {
-            store.finish();
-            return;
+        match &mut self.target {
+            Target::Memory(Filler(store)) => return store.finish(),
+            Target::Queue(queue) => return queue.end(),
+            Target::Writer(_) => {}
         }
         self.tell();
         self.keep_other(END_MARKER.to_vec());
@@ -317,10 +375,14 @@ impl Delivery {
         if self.begun.is_some() || self.store().is_some() {
             self.end();
         }
+        if let Some(waiter) = self.waiter() {
+            waiter.wait();
+        }
         let outcome = self.retry().and_then(|()| self.flush());
-        let undelivered = self.undelivered().filter(|&(_, events)| events > 0);
-        let undelivered = undelivered.collect();
-        let counts = self.counts;
+        let outcome = outcome.and_then(|()| self.queue_outcome());
+        let undelivered = self.undelivered().into_iter().chain(self.take_lost());
+        let undelivered = undelivered.filter(|&(_, events)| events > 0).collect();
+        let counts = self.take_counts();
         let dropped = guarded(move || {
             drop(self);
             Ok(())
@@ -334,10 +396,13 @@ impl Delivery {
 
     /// Events that the writer has not wholly taken of the blocks that are pending, and whose they
     /// are.
-    pub(crate) fn undelivered(&self) -> impl Iterator<Item = Undelivered> {
+    pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
+        if let Target::Queue(queue) = &self.target {
+            return queue.waiting();
+        }
         let header = self.header.as_deref().unwrap_or(Header::standard());
         let blocks = self.pending.iter().filter(|pending| pending.is_block);
-        blocks.map(move |pending| {
+        let undelivered = blocks.map(|pending| {
             let body = pending.bytes.get(BlockMarker::LEN..).unwrap_or_default();
             // Taken bytes may end within an event, of which a reader makes nothing.
             let taken = pending.taken.saturating_sub(BlockMarker::LEN);
@@ -346,7 +411,8 @@ impl Delivery {
                 pending.owner,
                 count_events(body, header) - count_events(taken, header),
             )
-        })
+        });
+        undelivered.collect()
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {

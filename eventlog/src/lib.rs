@@ -85,7 +85,8 @@
 //! written. A sink that refuses a block makes the collector keep a copy of that block, and where readers go on
 //! meanwhile [8 MiB at most](Builder::sink_backlog), and a cut. What comes out of
 //! the shared buffer is copied once on its way. Sticky events take
-//! [64 MiB at most](Builder::sticky_limit), and a reader's queue [8 MiB](AttachOptions::queue). A log that is
+//! [64 MiB at most](Builder::sticky_limit), and the queue of a reader, or of a
+//! [sink that has one](Sink::queued), [8 MiB](AttachOptions::queue). A log that is
 //! [kept in memory](#keeping-it-in-memory) hands a filled chunk on without copying it, and the thread that
 //! needs the next one allocates it where none has come back yet.
 //!
@@ -176,6 +177,7 @@ mod missed;
 pub mod objects;
 mod outputs;
 mod policy;
+mod queued_sink;
 mod reader;
 mod redirect;
 mod registry;

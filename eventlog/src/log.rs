@@ -768,7 +768,17 @@ impl Handle {
             return refused(within_sink());
         };
         let outcome = collector.finish(&core.registry);
-        collector.wait_for_readers();
+        let waiters = collector.waiters();
+        // Without the collector: other calls go on.
+        drop(collector);
+        for waiter in waiters {
+            waiter.wait();
+        }
+        let Some(mut collector) = core.collector.lock() else {
+            return refused(within_sink());
+        };
+        let queue = collector.part_from_waited();
+        let outcome = outcome.and(queue);
         let statistics = collector.statistics(&core.registry);
         match outcome {
             Ok(()) => Ok(statistics),

@@ -12,7 +12,7 @@ use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
 use crate::intake::Write as Handed;
 use crate::marks::Marks;
-use crate::reader::{AttachOptions, Piece, Reader, ReaderId, ReaderStatistics};
+use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderId, ReaderStatistics, Waiter};
 use crate::signals::Signals;
 use crate::sink::{Previous, Sink};
 use crate::sticky::Sticky;
@@ -64,6 +64,8 @@ pub(crate) struct Outputs {
     former: ReaderStatistics,
     /// Sinks that the log has been redirected away from, as long as they have not taken all of it.
     owing: Vec<Sink>,
+    /// Queues of sinks that the log has been redirected away from, which are to end their logs.
+    ending: Vec<Delivery>,
     /// What was done by sinks that are not the primary output any more.
     earlier: Counts,
     /// Events that sinks did not take, which have been closed, or which were too far behind.
@@ -98,6 +100,7 @@ impl Outputs {
             last_reader: 0,
             former: ReaderStatistics::default(),
             owing: Vec::new(),
+            ending: Vec::new(),
             earlier: Counts::default(),
             lost: BTreeMap::new(),
             overwritten: BTreeMap::new(),
@@ -486,7 +489,7 @@ impl Outputs {
         self.last_reader += 1;
         let id = ReaderId(self.last_reader);
         let beginning = self.beginning();
-        let reader = Reader::new(id, writer, beginning, options.queue, options.linger)?;
+        let reader = Reader::new(id, writer, beginning, options, OnError::LetGo)?;
         self.readers.push(reader);
         Ok(id)
     }
@@ -498,13 +501,29 @@ impl Outputs {
         Some(self.readers.remove(place))
     }
 
-    /// Waits for the readers to take the log's end, as long as the one that may take longest.
-    pub(crate) fn wait_for_readers(&mut self) {
+    /// What waits for the readers and the queues of sinks that have been given the log's end. Each has its own time
+    /// from now on, and they have it at once.
+    pub(crate) fn waiters(&self) -> Vec<Waiter> {
         let now = Instant::now();
+        let readers = self.readers.iter().map(|reader| reader.waiter(now));
+        let Primary::Writer { delivery, .. } = &self.primary;
+        let queues = self.ending.iter().chain([delivery]);
+        readers.chain(queues.filter_map(Delivery::waiter)).collect()
+    }
+
+    /// After all have been waited for: counts what became of the readers, and tells whether the sink's queue, where it
+    /// has one, was emptied.
+    ///
+    /// # Errors
+    /// Where it was not.
+    pub(crate) fn part_from_waited(&mut self) -> io::Result<()> {
         for reader in self.readers.drain(..) {
-            // Each has its own time from now on, and they have it at once.
-            self.former += reader.wait(reader.deadline(now));
+            self.former += reader.statistics();
         }
+        self.settle();
+        self.ending.clear();
+        let Primary::Writer { delivery, .. } = &self.primary;
+        delivery.queue_outcome()
     }
 
     /// Counts a reader that is not attached any more.
@@ -559,6 +578,12 @@ impl Outputs {
                 sink.put_back(delivery);
                 Ok(())
             }
+            Previous::Close if delivery.is_queued() => {
+                delivery.end();
+                self.ending.push(delivery);
+                sink.put_back_closed();
+                Ok(())
+            }
             Previous::Close => {
                 let closed = delivery.close();
                 sink.put_back_closed();
@@ -593,8 +618,16 @@ impl Outputs {
             .map(|(owner, events)| (*owner, *events))
     }
 
-    /// Counts what became of sinks that somebody else has closed meanwhile.
+    /// Counts what became of sinks that somebody else has closed meanwhile, and what queues have lost.
     pub(crate) fn settle(&mut self) {
+        let Primary::Writer { delivery, .. } = &self.primary;
+        let mut lost = delivery.take_lost();
+        lost.extend(self.owing.iter().flat_map(Sink::take_lost));
+        lost.extend(self.ending.iter().flat_map(Delivery::take_lost));
+        for ending in &mut self.ending {
+            self.earlier += ending.take_counts();
+        }
+        self.count_end(lost, Counts::default());
         let mut index = 0;
         while let Some(sink) = self.owing.get(index) {
             let Some((undelivered, counts)) = sink.take_end() else {
@@ -662,7 +695,7 @@ impl Outputs {
     /// those that will be where nothing takes them any more.
     pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
         let mut undelivered: Vec<_> = match &self.primary {
-            Primary::Writer { delivery, .. } => delivery.undelivered().collect(),
+            Primary::Writer { delivery, .. } => delivery.undelivered(),
         };
         undelivered.extend(self.owing.iter().flat_map(Sink::undelivered));
         undelivered

@@ -5,8 +5,9 @@ use crate::buffer_reader::{Losses, count_events};
 use crate::delivery::guarded;
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
 use crate::missed::Missed;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
+use std::mem;
 use std::ops::AddAssign;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,7 +26,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReaderId(pub(crate) u64);
 
-/// How a reader is served; see [`EventLog::attach`](crate::EventLog::attach).
+/// How a reader is served, see [`EventLog::attach`](crate::EventLog::attach), or a
+/// [queued sink](crate::Sink::queued).
 ///
 /// ```
 /// use ghc_eventlog::AttachOptions;
@@ -131,7 +133,8 @@ impl Piece {
         })
     }
 
-    fn other(bytes: Vec<u8>) -> Arc<Self> {
+    /// Something that has none of the program's events.
+    pub(crate) fn other(bytes: Vec<u8>) -> Arc<Self> {
         Arc::new(Piece {
             bytes,
             header: None,
@@ -160,10 +163,28 @@ impl Piece {
             .map_or_else(Losses::default, |header| Losses::told_in(body, header))
     }
 
-    /// The program's events in it, and their bytes.
-    fn content(&self) -> (u64, u64) {
-        self.content_until(self.len())
+    /// The program's events in it, and their bytes, but for the first `taken` bytes. A reader makes nothing of a
+    /// part of an event.
+    fn content_from(&self, taken: usize) -> (u64, u64) {
+        let (events, bytes) = self.content_until(self.len());
+        let (got_events, got_bytes) = self.content_until(taken);
+        (events - got_events, bytes - got_bytes)
     }
+
+    /// Whose block it is.
+    fn owner(&self) -> Option<CapNo> {
+        let marker = self.header.as_ref().and(self.bytes.first_chunk());
+        marker.and_then(|marker| BlockMarker::from_bytes(marker).cap)
+    }
+}
+
+/// What becomes of a writer that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError {
+    /// It is let go.
+    LetGo,
+    /// It is offered the same again later.
+    TryAgain,
 }
 
 /// The collector's end.
@@ -179,25 +200,43 @@ pub(crate) struct Reader {
 }
 
 /// What both ends share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Link {
     state: Mutex<State>,
     /// Something has been put in, or the thread is done.
     changed: Condvar,
+    on_error: OnError,
 }
 
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Arc<Piece>>,
+    /// What is being written, and how much of it has been.
+    in_flight: Option<(Arc<Piece>, usize)>,
     /// Bytes in the queue, and of what is being written.
     queued: usize,
-    /// Nothing more is put in.
-    ended: bool,
+    end: End,
     /// Nobody waits for it any more.
     given_up: bool,
     /// The thread writes no more.
     done: bool,
     statistics: ReaderStatistics,
+    /// Lost events by whose they were, as long as nobody has asked.
+    lost: BTreeMap<Option<CapNo>, u64>,
+    /// Writes that were refused, and are tried again.
+    refusals: u64,
+}
+
+/// What comes behind the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    /// More.
+    #[default]
+    Open,
+    /// The end of the log.
+    Marked,
+    /// Nothing.
+    Bare,
 }
 
 impl Link {
@@ -216,10 +255,14 @@ impl Reader {
         id: ReaderId,
         writer: Box<dyn Write + Send>,
         beginning: Vec<u8>,
-        capacity: usize,
-        linger: Duration,
+        options: &AttachOptions,
+        on_error: OnError,
     ) -> io::Result<Self> {
-        let link = Arc::<Link>::default();
+        let link = Arc::new(Link {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            on_error,
+        });
         {
             let mut state = link.state();
             state.statistics.id = Some(id);
@@ -235,8 +278,8 @@ impl Reader {
         Ok(Reader {
             id,
             link,
-            capacity,
-            linger,
+            capacity: options.queue,
+            linger: options.linger,
             missed: Missed::default(),
         })
     }
@@ -263,32 +306,104 @@ impl Reader {
         }
         drop(state);
         // Counted without the lock: the reader need not wait for it.
-        let (events, bytes) = block.content();
-        self.missed
-            .add(cap, begin, (events, bytes), block.losses_told());
-        self.link.state().lose(events, bytes);
+        let content = block.content_from(0);
+        self.missed.add(cap, begin, content, block.losses_told());
+        self.link.state().lose(cap, content);
+    }
+
+    /// Puts in something that is none of the program's events, however much is there.
+    pub(crate) fn put(&mut self, bytes: Vec<u8>) {
+        self.change(|state| state.put(Piece::other(bytes)));
     }
 
     /// Puts in what is still to be told, and lets the thread end the log when it has come to it.
     pub(crate) fn end(&mut self) {
+        self.change(|state| state.end = End::Marked);
+    }
+
+    /// As [`end`](Self::end), without the log's end, unless that is to come already.
+    pub(crate) fn leave(&mut self) {
+        self.change(|state| {
+            if state.end == End::Open {
+                state.end = End::Bare;
+            }
+        });
+    }
+
+    /// Puts in what is still to be told, and then changes something.
+    fn change(&mut self, change: impl FnOnce(&mut State)) {
         let mut state = self.link.state();
         tell(&mut self.missed, &mut state);
-        state.ended = true;
+        change(&mut state);
         drop(state);
         self.link.changed.notify_all();
     }
 
-    /// When it is given up, after it has been [ended](Self::end) at `now`.
-    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
-        now.checked_add(self.linger)
+    /// What waits for it, after it has been [ended](Self::end) at `now`, as long as it lingers.
+    pub(crate) fn waiter(&self, now: Instant) -> Waiter {
+        Waiter {
+            link: Arc::clone(&self.link),
+            deadline: now.checked_add(self.linger),
+        }
     }
 
-    /// Waits until the thread has written all of it, or until `deadline`, from when on it is on its
-    /// own: it writes no more once its writer has come back to it. Tells what became of it.
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> ReaderStatistics {
+    /// How long it is waited for.
+    pub(crate) fn linger(&self) -> Duration {
+        self.linger
+    }
+
+    /// Writes that were refused, and are tried again.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.link.state().refusals
+    }
+
+    /// Lost events, and whose they were, since this was asked last.
+    pub(crate) fn take_lost(&self) -> BTreeMap<Option<CapNo>, u64> {
+        mem::take(&mut self.link.state().lost)
+    }
+
+    /// Events that have neither been written nor been lost yet, and whose they are.
+    pub(crate) fn waiting(&self) -> Vec<(Option<CapNo>, u64)> {
+        let state = self.link.state();
+        let in_flight = state.in_flight.iter();
+        let in_flight = in_flight.map(|(piece, taken)| (piece, *taken));
+        let queued = state.queue.iter().map(|piece| (piece, 0));
+        let pieces = in_flight.chain(queued);
+        pieces
+            .map(|(piece, taken)| (piece.owner(), piece.content_from(taken).0))
+            .collect()
+    }
+
+    /// Whether it was given up before it had all.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.link.state().given_up
+    }
+
+    /// Whether its writer has failed: nothing will be written any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.link.state().done
+    }
+
+    pub(crate) fn statistics(&self) -> ReaderStatistics {
+        self.link.state().statistics()
+    }
+}
+
+/// Waits for a reader that has been ended.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    link: Arc<Link>,
+    deadline: Option<Instant>,
+}
+
+impl Waiter {
+    /// Waits until the thread has written all of it, or until the deadline, from when on it is on its
+    /// own: it writes no more once its writer has come back to it, and what it was writing counts as lost. Tells
+    /// what became of it.
+    pub(crate) fn wait(&self) -> ReaderStatistics {
         let mut state = self.link.state();
-        while !state.done {
-            let left = match deadline {
+        while !state.done && !state.given_up {
+            let left = match self.deadline {
                 None => Duration::MAX,
                 Some(deadline) => deadline.saturating_duration_since(Instant::now()),
             };
@@ -304,15 +419,6 @@ impl Reader {
         self.link.changed.notify_all();
         statistics
     }
-
-    /// Whether its writer has failed: nothing will be written any more.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.link.state().done
-    }
-
-    pub(crate) fn statistics(&self) -> ReaderStatistics {
-        self.link.state().statistics()
-    }
 }
 
 impl State {
@@ -321,9 +427,12 @@ impl State {
         self.queue.push_back(piece);
     }
 
-    fn lose(&mut self, events: u64, bytes: u64) {
+    fn lose(&mut self, owner: Option<CapNo>, (events, bytes): (u64, u64)) {
         self.statistics.lost_events += events;
         self.statistics.lost_bytes += bytes;
+        if events > 0 {
+            *self.lost.entry(owner).or_default() += events;
+        }
     }
 
     fn statistics(&self) -> ReaderStatistics {
@@ -333,13 +442,23 @@ impl State {
         }
     }
 
-    /// Nothing more is written: counts what is in the queue as lost.
+    /// Nothing more is written: counts what is in the queue and what is being written as lost.
     fn give_up(&mut self) {
         self.given_up = true;
-        while let Some(piece) = self.queue.pop_front() {
+        let in_flight = self.in_flight.take();
+        let queued = mem::take(&mut self.queue);
+        let queued = queued.into_iter().map(|piece| (piece, 0));
+        for (piece, taken) in in_flight.into_iter().chain(queued) {
             self.queued -= piece.len();
-            let (events, bytes) = piece.content();
-            self.lose(events, bytes);
+            self.lose(piece.owner(), piece.content_from(taken));
+        }
+    }
+
+    /// What was being written has been, unless the reader has been given up meanwhile.
+    fn land(&mut self) {
+        if let Some((piece, _)) = self.in_flight.take() {
+            self.queued -= piece.len();
+            self.statistics.blocks += u64::from(piece.header.is_some());
         }
     }
 }
@@ -363,7 +482,10 @@ fn serve(link: &Link, mut writer: Box<dyn Write + Send>) {
     if let Err(error) = outcome {
         state.statistics.error = Some(error.kind());
     }
+    // All was written, or nothing more is.
+    let given_up = state.given_up;
     state.give_up();
+    state.given_up = given_up;
     state.done = true;
     drop(state);
     link.changed.notify_all();
@@ -372,7 +494,7 @@ fn serve(link: &Link, mut writer: Box<dyn Write + Send>) {
 fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
     loop {
         let mut state = link.state();
-        while state.queue.is_empty() && !state.ended && !state.given_up {
+        while state.queue.is_empty() && state.end == End::Open && !state.given_up {
             state = link
                 .changed
                 .wait(state)
@@ -382,64 +504,86 @@ fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
             return Ok(());
         }
         let Some(piece) = state.queue.pop_front() else {
+            let end = state.end;
             drop(state);
-            write(link, writer, &END_MARKER).1?;
+            if end == End::Marked {
+                write(link, writer, &END_MARKER)?;
+            }
             return guarded(|| writer.flush());
         };
+        state.in_flight = Some((Arc::clone(&piece), 0));
         drop(state);
-        let (taken, outcome) = write(link, writer, &piece.bytes);
+        // What is not written of it stays in flight.
+        write(link, writer, &piece.bytes)?;
         let mut state = link.state();
-        state.queued -= piece.len();
-        if taken == piece.len() {
-            state.statistics.blocks += u64::from(piece.header.is_some());
-            if state.queue.is_empty() {
-                drop(state);
-                // Somebody may be looking on.
-                guarded(|| writer.flush())?;
-            }
-        } else {
-            // A reader makes nothing of a part of an event.
-            let (events, bytes) = piece.content();
-            let (got_events, got_bytes) = piece.content_until(taken);
-            state.lose(events - got_events, bytes - got_bytes);
+        state.land();
+        if state.queue.is_empty() && !state.given_up {
+            drop(state);
+            // Somebody may be looking on.
+            flush(link, writer)?;
         }
-        outcome?;
+    }
+}
+
+/// Makes the writer pass on what it has taken.
+fn flush(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
+    match (guarded(|| writer.flush()), link.on_error) {
+        (Err(_), OnError::TryAgain) => {
+            link.state().refusals += 1;
+            Ok(())
+        }
+        (outcome, _) => outcome,
     }
 }
 
 /// How long a writer that would have to wait is left alone.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Writes all of it, however long that takes, unless the reader has been given up. Tells how much has
-/// been taken.
-fn write(link: &Link, writer: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+/// How long a writer is left alone that has failed, and is tried again.
+const LONG_PAUSE: Duration = Duration::from_millis(50);
+
+/// Writes all of it, however long that takes, unless the reader has been given up.
+fn write(link: &Link, writer: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     let mut taken = 0;
     while taken < bytes.len() {
         let outcome = guarded(|| writer.write(&bytes[taken..]));
         let mut state = link.state();
-        match outcome {
-            Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
+        let refused = match outcome {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
             Ok(count) if count > bytes.len() - taken => {
-                let message = "the reader says that it took more than it was given";
-                return (taken, Err(io::Error::other(message)));
+                let message = format!(
+                    "the reader says that it took {count} bytes, more than the {} it was given",
+                    bytes.len() - taken
+                );
+                Err(io::Error::other(message))
             }
             Ok(count) => {
                 taken += count;
                 state.statistics.bytes_written += count as u64;
-            }
-            Err(error) => match error.kind() {
-                io::ErrorKind::Interrupted => {}
-                // A socket whose time is up has not failed; its peer is slow.
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                    let waited = link.changed.wait_timeout(state, PAUSE);
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                if let Some((_, in_flight)) = &mut state.in_flight {
+                    *in_flight = taken;
                 }
-                _ => return (taken, Err(error)),
-            },
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = refused {
+            let pause = match (error.kind(), link.on_error) {
+                (io::ErrorKind::Interrupted, _) => Duration::ZERO,
+                // A socket whose time is up has not failed; its peer is slow.
+                (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => PAUSE,
+                (_, OnError::TryAgain) => LONG_PAUSE,
+                (_, OnError::LetGo) => return Err(error),
+            };
+            state.refusals += u64::from(pause == LONG_PAUSE);
+            if !pause.is_zero() && !state.given_up {
+                let waited = link.changed.wait_timeout(state, pause);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
-        if state.given_up && taken < bytes.len() {
-            return (taken, Ok(()));
+        if state.given_up {
+            return Ok(());
         }
     }
-    (taken, Ok(()))
+    Ok(())
 }

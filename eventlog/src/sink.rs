@@ -16,8 +16,9 @@ use std::time::Duration;
 /// A sink is used by one thread at a time, gets whole blocks in few large writes, and needs no
 /// buffer of its own. It may take part of a write, fail and recover, block, or panic (an error like
 /// any other). What it refuses is kept, and offered again before anything else. While it blocks the
-/// collector waits for it, and so do attached readers and the calls that wait for the collector; threads
-/// that emit never do, and what does not fit into their buffers meanwhile is counted as [lost](crate::Lost).
+/// collector waits for it, and so do attached readers and the calls that wait for the collector, unless it is
+/// [queued](Sink::queued); threads that emit never do, and what does not fit into their buffers meanwhile is counted
+/// as [lost](crate::Lost).
 ///
 /// [`EventLog::set_sink`]: crate::EventLog::set_sink
 /// [`Previous::Keep`]: crate::Previous::Keep
@@ -301,7 +302,15 @@ impl Sink {
     /// What it is still to take, if no log uses it now.
     pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
         match &*self.slot() {
-            Slot::Idle(delivery) => delivery.undelivered().collect(),
+            Slot::Idle(delivery) => delivery.undelivered(),
+            Slot::InUse | Slot::Closed(_) => Vec::new(),
+        }
+    }
+
+    /// What its queue has lost since this was last asked, if no log uses it now.
+    pub(crate) fn take_lost(&self) -> Vec<Undelivered> {
+        match &*self.slot() {
+            Slot::Idle(delivery) => delivery.take_lost(),
             Slot::InUse | Slot::Closed(_) => Vec::new(),
         }
     }
