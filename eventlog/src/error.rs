@@ -474,6 +474,8 @@ impl error::Error for AttachError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListenError {
+    /// The log has been stopped: there is nothing to serve.
+    Stopped,
     /// The address could be reached from other machines.
     NotLoopback {
         /// The address asked for.
@@ -486,6 +488,7 @@ pub enum ListenError {
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ListenError::Stopped => f.write_str("the event log has been stopped"),
             ListenError::NotLoopback { address } => write!(
                 f,
                 "{address} is no loopback address: `Address::TcpAnywhere` serves other machines"
@@ -498,7 +501,7 @@ impl fmt::Display for ListenError {
 impl error::Error for ListenError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
-            ListenError::NotLoopback { .. } => None,
+            ListenError::Stopped | ListenError::NotLoopback { .. } => None,
             ListenError::Io(source) => Some(source),
         }
     }

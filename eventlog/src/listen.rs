@@ -12,7 +12,7 @@ use std::os::unix::net::UnixListener;
 #[cfg(unix)]
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -84,6 +84,23 @@ impl Listener {
     pub fn address(&self) -> &Address {
         &self.address
     }
+
+    /// How many have connected and not been served: there were [as many readers](AttachOptions::readers) as may be,
+    /// or a thread could not be had, or memory in which the log is kept was full.
+    ///
+    /// ```
+    /// use ghc_eventlog::{Address, AttachOptions, EventLog, Sink};
+    ///
+    /// let log = EventLog::builder().sink(Sink::null())?;
+    /// let free = Address::Tcp(([127, 0, 0, 1], 0).into());
+    /// let listener = log.listen(free, AttachOptions::default().readers(4))?;
+    /// assert_eq!(listener.refused(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refused(&self) -> usize {
+        // Relaxed: a count.
+        self.door.refused.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for Listener {
@@ -97,10 +114,14 @@ impl Drop for Listener {
     }
 }
 
-/// Whether somebody may still come in, and the name by which.
+/// Whether somebody may still come in, how many have, and the name by which.
 #[derive(Debug, Default)]
 struct Door {
     closed: AtomicBool,
+    /// Readers that are served.
+    inside: Arc<AtomicUsize>,
+    /// Those who were not let in.
+    refused: AtomicUsize,
     /// The name of a Unix socket, and the file that has to be found there.
     #[cfg(unix)]
     name: Option<(PathBuf, unix::FileId)>,
@@ -110,6 +131,22 @@ impl Door {
     fn is_closed(&self) -> bool {
         // Relaxed: see `close`.
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// A place for one more reader, where there are fewer than `most`.
+    fn enter(&self, most: usize) -> Option<Inside> {
+        // Relaxed, here and where one leaves: a count, which only the listener's thread raises.
+        if self.inside.load(Ordering::Relaxed) >= most {
+            return None;
+        }
+        self.inside.fetch_add(1, Ordering::Relaxed);
+        Some(Inside(Arc::clone(&self.inside)))
+    }
+
+    /// Counts somebody who was not let in.
+    fn refuse(&self) {
+        // Relaxed: a count.
+        self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes the name away and says that nobody is let in any more, once.
@@ -128,10 +165,38 @@ impl Door {
     }
 }
 
+/// A reader that is served, for as long as its thread has the connection.
+#[derive(Debug)]
+struct Inside(Arc<AtomicUsize>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // Relaxed: see `Door::enter`.
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection.
+struct Served {
+    stream: Box<dyn Write + Send>,
+    _inside: Inside,
+}
+
+impl Write for Served {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
 impl EventLog {
     /// Serves the log at a socket: whoever connects is [attached](Self::attach) as a reader, and gets
     /// a log from its first byte. The socket is closed when the [`Listener`] is dropped or the log
-    /// stopped. A thread of its own waits for readers, and looks for them fifty times a second.
+    /// stopped. A thread of its own waits for readers, and looks for them fifty times a second. No more are served
+    /// at a time than the options [say](AttachOptions::readers).
     ///
     /// A Unix socket is only there, under its name, when its mode is 0600 and somebody answers: it is
     /// made in a directory that only this user can enter, beside the path, and moved. A socket that is
@@ -166,6 +231,9 @@ impl EventLog {
         options: AttachOptions,
     ) -> Result<Listener, ListenError> {
         self.core().check_process().map_err(ListenError::Io)?;
+        if self.core().is_stopped() {
+            return Err(ListenError::Stopped);
+        }
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix sockets have names"))]
         let mut door = Door::default();
         let (socket, address) = match address {
@@ -264,14 +332,24 @@ fn serve(core: &Core, socket: &Socket, options: &AttachOptions, door: &Door) {
         match socket.accept() {
             // After the name was taken away: as if it had come later.
             Ok(_) if door.is_closed() => {}
-            Ok(writer) => match attach(core, writer, options) {
-                Ok(_) => {}
-                Err(AttachError::Stopped) => return,
-                // Whoever has connected finds the connection closed.
-                Err(
-                    AttachError::Thread(_) | AttachError::Sink(_) | AttachError::Unavailable(_),
-                ) => {}
-            },
+            Ok(stream) => {
+                // Whoever is refused finds the connection closed.
+                let Some(inside) = door.enter(options.readers) else {
+                    door.refuse();
+                    continue;
+                };
+                let served = Served {
+                    stream,
+                    _inside: inside,
+                };
+                match attach(core, Box::new(served), options) {
+                    Ok(_) => {}
+                    Err(AttachError::Stopped) => return,
+                    Err(
+                        AttachError::Thread(_) | AttachError::Sink(_) | AttachError::Unavailable(_),
+                    ) => door.refuse(),
+                }
+            }
             // Nobody, or somebody who has gone again, or too many open files: later.
             Err(_) => thread::park_timeout(INTERVAL),
         }

@@ -40,14 +40,16 @@ pub struct ReaderId(pub(crate) u64);
 pub struct AttachOptions {
     pub(crate) queue: usize,
     pub(crate) linger: Duration,
+    pub(crate) readers: usize,
 }
 
 impl Default for AttachOptions {
-    /// A queue of 8 MiB, and a linger of one second.
+    /// A queue of 8 MiB, a linger of one second, and at most 64 readers of a listener.
     fn default() -> Self {
         AttachOptions {
             queue: 8 * 1024 * 1024,
             linger: Duration::from_secs(1),
+            readers: 64,
         }
     }
 }
@@ -75,6 +77,18 @@ impl AttachOptions {
     /// ```
     pub fn linger(mut self, time: Duration) -> Self {
         self.linger = time;
+        self
+    }
+
+    /// How many readers a [listener](crate::EventLog::listen) serves at a time: 64 where this is not called. Each
+    /// takes a thread and its queue. Who connects beyond that finds the connection closed, and is
+    /// [counted](crate::Listener::refused). Nothing else heeds it.
+    ///
+    /// ```
+    /// let options = ghc_eventlog::AttachOptions::default().readers(4);
+    /// ```
+    pub fn readers(mut self, most: usize) -> Self {
+        self.readers = most;
         self
     }
 }

@@ -4,6 +4,7 @@
 
 mod written;
 
+use ghc_eventlog::format::Event::GcStart;
 use ghc_eventlog::{Address, AttachOptions, EventLog, ListenError, Sink};
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpStream};
@@ -247,4 +248,68 @@ fn stop_waits_no_longer_than_told_for_a_reader_that_does_not_read() {
     let got = rest(stream);
     assert!(got.len() < 100 * 60_000);
     Written::read_prefix(&got, false);
+}
+
+#[test]
+fn no_more_readers_are_served_than_was_said_and_those_beyond_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.sock");
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let address = Address::Unix(path.clone());
+    let listener = log.listen(address, patient().readers(2)).unwrap();
+    let first = connect(&log, &path);
+    let second = connect(&log, &path);
+    let beyond = UnixStream::connect(&path).unwrap();
+    assert_eq!(rest(beyond), b"");
+    assert_eq!(listener.refused(), 1);
+    // A place that has become free is given away again.
+    drop(first);
+    in_time("the first has gone", || {
+        log.message("for those who listen");
+        log.flush().unwrap();
+        log.statistics().readers.len() == 1
+    });
+    in_time("there is a place again", || {
+        let mut third = UnixStream::connect(&path).unwrap();
+        matches!(third.read(&mut [0; 4]), Ok(4))
+    });
+    log.stop().unwrap();
+    assert!(rest(second).ends_with(&[0xff, 0xff]));
+}
+
+#[test]
+fn a_log_that_was_stopped_is_not_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.sock");
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    log.stop().unwrap();
+    assert!(matches!(serve(&log, &path), Err(ListenError::Stopped)));
+    assert!(!path.exists());
+}
+
+#[test]
+fn other_calls_go_on_while_stop_waits_for_readers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.sock");
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let _listener = serve(&log, &path).unwrap();
+    let stream = connect(&log, &path);
+    let mut capability = log.capability().unwrap();
+    for _ in 0..100 {
+        capability.message(&"x".repeat(60_000));
+        log.flush().unwrap();
+    }
+    thread::scope(|scope| {
+        let stop = scope.spawn(|| log.stop().unwrap());
+        in_time("the log is stopped", || {
+            capability.try_emit(&GcStart).is_err()
+        });
+        // This would wait as long as the reader may linger.
+        let readers = log.statistics().readers;
+        assert!(!stop.is_finished());
+        assert!(readers.iter().any(|reader| reader.queued_bytes > 0));
+        let read = Written::read("listen-late", &rest(stream));
+        assert_eq!(read.messages(0).len(), 100);
+        assert_eq!(stop.join().unwrap().former_readers.lost_events, 0);
+    });
 }
