@@ -164,12 +164,18 @@ impl BlockStore {
         }
     }
 
+    /// Bytes that all blocks may take, where there is such a bound.
+    pub(crate) fn budget(&self) -> Option<usize> {
+        match self.limit {
+            Limit::Newest { .. } => None,
+            Limit::Budget { bytes, .. } => Some(bytes),
+        }
+    }
+
     /// Whether more is kept than the budget has room for.
     pub(crate) fn is_over_budget(&self) -> bool {
-        match self.limit {
-            Limit::Newest { .. } => false,
-            Limit::Budget { bytes, .. } => self.account.used() > bytes,
-        }
+        self.budget()
+            .is_some_and(|bytes| self.account.used() > bytes)
     }
 
     /// Whether blocks that are not whole chunks should be made, too, so that old events can be told from

@@ -438,7 +438,10 @@ impl Delivery {
             let refused = match guarded(|| writer.write_vectored(&parts)) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(count) if count > all - *taken => {
-                    io::Error::other("the sink says that it took more than it was given")
+                    let given = all - *taken;
+                    io::Error::other(format!(
+                        "the sink says that it took {count} bytes, more than the {given} it was given"
+                    ))
                 }
                 Ok(count) => {
                     *taken += count;

@@ -83,7 +83,7 @@ pub enum StartError {
         maximum: usize,
     },
     /// Memory for the shared buffer could not be had.
-    Buffer(chunkring::BuildError),
+    Buffer(BufferError),
     /// A log writes to the sink already, or has done so, or it has been closed.
     SinkUsed,
     /// Two event types have been [declared](crate::Builder::declare) with one number.
@@ -112,7 +112,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::BufferTooSmall { bytes, minimum } => too_small(f, *bytes, *minimum),
             StartError::BufferTooLarge { bytes, maximum } => too_large(f, *bytes, *maximum),
-            StartError::Buffer(_) => f.write_str("the shared event buffer could not be made"),
+            StartError::Buffer(error) => error.fmt(f),
             StartError::SinkUsed => f.write_str("that sink has been used for a log before"),
             StartError::TypeIdTwice {
                 id,
@@ -134,7 +134,7 @@ impl fmt::Display for StartError {
 impl error::Error for StartError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
-            StartError::Buffer(source) => Some(source),
+            StartError::Buffer(error) => error.source(),
             StartError::Types(source) => Some(source),
             StartError::Io(source) => Some(source),
             StartError::BufferTooSmall { .. }
@@ -143,6 +143,54 @@ impl error::Error for StartError {
             | StartError::TypeIdTwice { .. }
             | StartError::TypeNameTwice { .. } => None,
         }
+    }
+}
+
+/// Why a buffer could not be made.
+///
+/// ```
+/// use ghc_eventlog::{EventLog, StartError};
+///
+/// let most = (u32::MAX as usize - 24) / 2;
+/// match EventLog::builder().buffer_size(most).start(std::io::sink()) {
+///     Err(StartError::Buffer(error)) => assert_eq!(error.bytes(), most),
+///     other => drop(other?),
+/// }
+/// # Ok::<(), StartError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferError {
+    pub(crate) bytes: usize,
+    pub(crate) source: chunkring::BuildError,
+}
+
+impl BufferError {
+    /// Bytes that the buffer was to have.
+    ///
+    /// ```
+    /// fn report(error: &ghc_eventlog::BufferError) {
+    ///     eprintln!("no memory for {} bytes", error.bytes());
+    /// }
+    /// ```
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl fmt::Display for BufferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an event buffer of {} bytes could not be made",
+            self.bytes
+        )
+    }
+}
+
+impl error::Error for BufferError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&self.source)
     }
 }
 
@@ -240,7 +288,7 @@ pub enum CapabilityError {
         limit: usize,
     },
     /// Memory for the capability's buffer could not be had.
-    Buffer(chunkring::BuildError),
+    Buffer(BufferError),
     /// The log has been stopped.
     Stopped,
     /// The log belongs to the process that this one was forked from.
@@ -258,7 +306,7 @@ impl fmt::Display for CapabilityError {
                     "an event log can have {limit} capabilities at a time, not more"
                 )
             }
-            CapabilityError::Buffer(_) => f.write_str("a capability's buffer could not be made"),
+            CapabilityError::Buffer(error) => error.fmt(f),
             CapabilityError::Stopped => f.write_str("the event log has been stopped"),
             CapabilityError::Forked => {
                 f.write_str("the event log belongs to the process that this one was forked from")
@@ -271,7 +319,7 @@ impl fmt::Display for CapabilityError {
 impl error::Error for CapabilityError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
-            CapabilityError::Buffer(source) => Some(source),
+            CapabilityError::Buffer(error) => error.source(),
             CapabilityError::Exhausted { .. }
             | CapabilityError::Stopped
             | CapabilityError::Forked
@@ -333,7 +381,11 @@ impl StopError {
 
 impl fmt::Display for StopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the sink did not take the end of the event log")
+        f.write_str("the sink did not take the end of the event log")?;
+        match self.statistics.lost().sink {
+            0 => Ok(()),
+            lost => write!(f, ": {lost} events lost"),
+        }
     }
 }
 

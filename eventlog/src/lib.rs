@@ -200,8 +200,8 @@ pub use capability::Capability;
 pub use chunks::{Chunk, Chunks, NoChunk};
 pub use clock::Clock;
 pub use error::{
-    AttachError, CapabilityError, EmitError, ListenError, ResizeError, SetSinkError, StartError,
-    StopError,
+    AttachError, BufferError, CapabilityError, EmitError, ListenError, ResizeError, SetSinkError,
+    StartError, StopError,
 };
 pub use flight_recorder::{Keep, SnapshotError};
 pub use intake::BlockWriter;

@@ -382,6 +382,7 @@ mod unix {
         check_free(path)?;
         let directory = Private::beside(path)?;
         let inside = directory.0.join("s");
+        check_len(&inside)?;
         let listener = UnixListener::bind(&inside)?;
         fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
@@ -389,6 +390,26 @@ mod unix {
         // In the place of one that is left over, in one step.
         fs::rename(&inside, path)?;
         Ok((listener, file))
+    }
+
+    /// The bytes of a socket's path, of which one ends it.
+    const PATH_LEN: usize = if cfg!(any(target_os = "linux", target_os = "android")) {
+        108
+    } else {
+        104
+    };
+
+    /// Whether a socket's path can be that long.
+    fn check_len(path: &Path) -> io::Result<()> {
+        let (len, most) = (path.as_os_str().len(), PATH_LEN - 1);
+        if len > most {
+            let message = format!(
+                "a socket is made at {} first, whose path has {len} bytes: at most {most} are possible",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Ok(())
     }
 
     /// Whether the name can be had: nothing is there, or a socket where nobody answers.

@@ -5,7 +5,7 @@ use crate::capability::{CAPSETS, Capability};
 use crate::clock::{Clock, LogTime};
 use crate::collector::{Collector, Events};
 use crate::collector_lock::{CollectorLock, Held};
-use crate::error::{CapabilityError, EmitError, ResizeError, StartError, StopError};
+use crate::error::{BufferError, CapabilityError, EmitError, ResizeError, StartError, StopError};
 use crate::format::{CapsetType, Encode, Event, Header, Strings, UserEventType, ZStr};
 use crate::intake::Intake;
 use crate::marks::{Marks, StickyId};
@@ -422,7 +422,7 @@ fn check(buffer_size: usize) -> Result<(), StartError> {
     Sizes::check(buffer_size).map_err(|refused| match refused {
         ResizeError::TooSmall { bytes, minimum } => StartError::BufferTooSmall { bytes, minimum },
         ResizeError::TooLarge { bytes, maximum } => StartError::BufferTooLarge { bytes, maximum },
-        ResizeError::Buffer { source, .. } => StartError::Buffer(source),
+        ResizeError::Buffer { bytes, source } => StartError::Buffer(BufferError { bytes, source }),
     })
 }
 

@@ -133,7 +133,7 @@ impl Outputs {
             match extent {
                 Extent::Complete if room => return Ok(()),
                 Extent::Ready if store.admits(reader.left()) => {}
-                Extent::Complete | Extent::Ready => return Err(out_of_budget()),
+                Extent::Complete | Extent::Ready => return Err(out_of_budget(&store)),
                 Extent::All | Extent::Cut { .. } => {}
             }
         }
@@ -653,7 +653,7 @@ impl Outputs {
     /// Where memory has taken all that its budget has room for, or more: a cut would make it more still.
     pub(crate) fn check_budget(&self) -> io::Result<()> {
         match self.store() {
-            Some(store) if store.is_over_budget() => Err(out_of_budget()),
+            Some(store) if store.is_over_budget() => Err(out_of_budget(store)),
             _ => Ok(()),
         }
     }
@@ -716,8 +716,11 @@ impl Outputs {
 }
 
 /// The error of a flush that memory has no room for.
-pub(crate) fn out_of_budget() -> io::Error {
-    let message = "the chunks that are kept in memory use up their budget";
+pub(crate) fn out_of_budget(store: &BlockStore) -> io::Error {
+    let used = store.used();
+    let budget = store.budget().unwrap_or(used);
+    let message =
+        format!("the chunks that are kept in memory take {used} bytes of their budget of {budget}");
     io::Error::new(io::ErrorKind::StorageFull, message)
 }
 

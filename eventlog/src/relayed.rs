@@ -172,7 +172,7 @@ impl Relayed {
             if let (Extent::Ready, Some(store)) = (extent, outputs.store()) {
                 let needed = self.intake.next_memory(mark);
                 if needed.is_some_and(|needed| !store.admits(needed)) {
-                    return Err(out_of_budget());
+                    return Err(out_of_budget(store));
                 }
             }
             match self.intake.take(mark) {

@@ -5,7 +5,7 @@ use crate::buffer::{BufferShape, BufferWriter, MAX_CHUNKS};
 use crate::buffer_reader::BufferReader;
 use crate::clock::Clock;
 use crate::counter::Counters;
-use crate::error::ResizeError;
+use crate::error::{BufferError, ResizeError};
 use crate::format::{CapNo, Header};
 use crate::policy::Policy;
 use crate::shared_buffer::{self, SharedBuffer};
@@ -219,8 +219,18 @@ impl Sizes {
     }
 
     /// Makes both ends of a capability's buffer, with all its memory.
-    pub(crate) fn buffer(&self, cap: CapNo) -> Result<(BufferWriter, BufferReader), BuildError> {
+    pub(crate) fn buffer(&self, cap: CapNo) -> Result<(BufferWriter, BufferReader), BufferError> {
         let mut state = self.state();
+        let bytes = state.bytes;
+        self.make_buffer(&mut state, cap)
+            .map_err(|source| BufferError { bytes, source })
+    }
+
+    fn make_buffer(
+        &self,
+        state: &mut State,
+        cap: CapNo,
+    ) -> Result<(BufferWriter, BufferReader), BuildError> {
         let shape = BufferShape::of_capability(state.bytes);
         let stock = Stock::default();
         let pool = Pool::with_source(usize::MAX, stock.clone())?;
@@ -241,8 +251,17 @@ impl Sizes {
     }
 
     /// Makes both ends of the shared buffer, with all its memory.
-    pub(crate) fn shared_buffer(&self) -> Result<(SharedBuffer, BufferReader), BuildError> {
+    pub(crate) fn shared_buffer(&self) -> Result<(SharedBuffer, BufferReader), BufferError> {
         let mut state = self.state();
+        let bytes = state.bytes;
+        self.make_shared_buffer(&mut state)
+            .map_err(|source| BufferError { bytes, source })
+    }
+
+    fn make_shared_buffer(
+        &self,
+        state: &mut State,
+    ) -> Result<(SharedBuffer, BufferReader), BuildError> {
         let shape = BufferShape::of_shared(state.bytes);
         let stock = Stock::default();
         let pool = Pool::with_source(usize::MAX, stock.clone())?;
