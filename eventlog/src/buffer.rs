@@ -179,6 +179,16 @@ impl BufferWriter {
         Ok(())
     }
 
+    /// Counts an event as come too late where this is a forked child, in which nothing can be marked: the lock of
+    /// the marks may be held by a thread that is not there.
+    pub(crate) fn check_process(&self) -> Result<(), EmitError> {
+        if self.signals.is_forked() {
+            self.counters.stop();
+            return Err(EmitError::Stopped);
+        }
+        Ok(())
+    }
+
     /// Sees to it that there is room for the event, and so that [`emit_sticky`](Self::emit_sticky) of it
     /// waits for nothing.
     pub(crate) fn make_room(&mut self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {

@@ -150,6 +150,7 @@ impl Capability {
     ///
     /// [`EventLog::emit_sticky`]: crate::EventLog::emit_sticky
     pub fn emit_sticky(&mut self, event: &(impl Encode + ?Sized)) -> Result<StickyId, EmitError> {
+        self.writer.check_process()?;
         // Before the marks are taken, which the collector waits for.
         self.writer.make_room(event)?;
         // Whole whatever a thread that panicked has done with them.

@@ -366,7 +366,6 @@ impl Builder {
             registry: Mutex::new(Registry::default()),
             sink: Mutex::new(sink),
             marks,
-            process: std::process::id(),
             clock,
         });
         describe(&core);
@@ -828,15 +827,12 @@ pub(crate) struct Core {
     /// A handle of the sink that the collector writes to. Changed while the collector is held.
     pub(crate) sink: Mutex<Sink>,
     marks: Arc<Mutex<Marks>>,
-    /// The process that the log is of. In a child that it forks there is no collector, and a lock may
-    /// be held by a thread that is not there.
-    process: u32,
 }
 
 impl Core {
     /// Whether this is a child of the process that the log is of. A system call.
     fn is_forked(&self) -> bool {
-        self.process != std::process::id()
+        self.signals.is_forked()
     }
 
     /// That this is the process that the log is of.

@@ -38,8 +38,8 @@ pub enum Policy {
         max_bytes: usize,
     },
     /// Whoever emits waits for the collector to make room, and then the event is dropped. Nobody waits
-    /// once the log has been stopped, nor within the log's own sink, which would wait for itself, nor who writes
-    /// to a [relayed](crate::Builder::relayed) log.
+    /// once the log has been stopped, nor within the log's own sink, which would wait for itself, nor in a forked
+    /// child, which has no collector, nor who writes to a [relayed](crate::Builder::relayed) log.
     Wait {
         /// The longest wait for one event; an hour at most.
         limit: Duration,

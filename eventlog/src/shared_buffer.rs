@@ -233,7 +233,8 @@ impl SharedBuffer {
     /// Waits for no other writer; for room as the policy says.
     pub(crate) fn emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         self.check_type(event)?;
-        if let Some(outcome) = self.try_emit(event, self.signals.may_wait().is_some()) {
+        // Who may not wait after all is told so by the second look, which counts.
+        if let Some(outcome) = self.try_emit(event, self.signals.is_waited()) {
             return outcome;
         }
         self.wait_to_emit(event)
@@ -263,7 +264,9 @@ impl SharedBuffer {
     #[cold]
     fn wait_to_emit(&self, event: &(impl Encode + ?Sized)) -> Result<(), EmitError> {
         let signals = &self.signals;
-        let limit = signals.may_wait().unwrap_or_default();
+        let Some(limit) = signals.may_wait() else {
+            return self.try_emit(event, false).unwrap_or(Err(EmitError::Full));
+        };
         let outcome = signals.room.wait(Instant::now() + limit, || {
             signals.wake_collector();
             // Somebody may have changed the policy.

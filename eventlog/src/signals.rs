@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Signals {
+    /// The process whose log it is.
+    process: u32,
     stopped: AtomicBool,
     collector: OnceLock<Thread>,
     /// The thread that holds the collector, as `here` names it; 0 where there is none.
@@ -28,7 +30,26 @@ fn here() -> usize {
     HERE.with(|here| std::ptr::from_ref(here).addr())
 }
 
+impl Default for Signals {
+    fn default() -> Self {
+        Signals {
+            process: std::process::id(),
+            stopped: AtomicBool::default(),
+            collector: OnceLock::default(),
+            holder: AtomicUsize::default(),
+            wait_limit: AtomicU32::default(),
+            room: Room::default(),
+        }
+    }
+}
+
 impl Signals {
+    /// Whether this is a child of the process whose log it is: there is no collector, and a lock may be held by a
+    /// thread that is not there. A system call.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     /// Names the thread that drains the buffers. Only the first call counts.
     pub(crate) fn set_collector(&self, thread: Thread) {
         let _ = self.collector.set(thread);
@@ -86,10 +107,11 @@ impl Signals {
     }
 
     /// How long this thread may wait for room; `None` where it may not. Whoever holds the collector
-    /// would wait for itself.
+    /// would wait for itself, and a forked child for nobody.
     pub(crate) fn may_wait(&self) -> Option<Duration> {
         // Relaxed: a setting.
         let micros = self.wait_limit.load(Ordering::Relaxed);
-        (micros != 0 && !self.is_held_here()).then(|| Duration::from_micros(micros.into()))
+        let may_wait = micros != 0 && !self.is_held_here() && !self.is_forked();
+        may_wait.then(|| Duration::from_micros(micros.into()))
     }
 }

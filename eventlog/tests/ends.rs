@@ -6,7 +6,7 @@
 mod written;
 
 use ghc_eventlog::format::{Decoder, Event};
-use ghc_eventlog::{CapabilityError, EventLog, Previous, Sink, Start};
+use ghc_eventlog::{CapabilityError, EmitError, EventLog, Policy, Previous, Sink, Start};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
@@ -74,6 +74,7 @@ fn child() {
         }
         "kill" => emit_for_ever(&path),
         "fork" => fork_and_go_on(&path),
+        "fork-wait" => fork_and_fill_buffers(&path),
         other => panic!("no part: {other}"),
     }
 }
@@ -238,4 +239,53 @@ fn a_forked_child_writes_nothing_and_does_not_hang() {
     let written = Written::read("ends-fork", &log);
     assert_eq!(written.messages(0), ["before", "after"]);
     assert_eq!(written.messages(1).len(), 20);
+}
+
+/// A parent whose child fills the buffers, where events wait for room.
+fn fork_and_fill_buffers(path: &Path) {
+    let log = EventLog::builder()
+        .policy(Policy::Wait {
+            limit: Duration::from_secs(3_600),
+        })
+        .file(path)
+        .unwrap();
+    let mut capability = log.capability().unwrap();
+    capability.message("before");
+    log.flush().unwrap();
+    // SAFETY: as above.
+    let process = unsafe { fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let text = "x".repeat(10_000);
+        let event = Event::UserMessage { text: &text };
+        let fill = |emit: &mut dyn FnMut() -> Result<(), EmitError>| {
+            let outcomes: Vec<_> = (0..300).map(|_| emit()).collect();
+            let taken = outcomes
+                .iter()
+                .take_while(|outcome| outcome.is_ok())
+                .count();
+            let full = |outcome: &Result<(), EmitError>| *outcome == Err(EmitError::Full);
+            taken > 10 && taken < 290 && outcomes[taken..].iter().all(full)
+        };
+        let fine = fill(&mut || capability.try_emit(&event))
+            && fill(&mut || log.try_emit(&event))
+            && capability.emit_sticky(&event) == Err(EmitError::Stopped)
+            && log.emit_sticky(&event) == Err(EmitError::Stopped);
+        // SAFETY: ends the process.
+        unsafe { _exit(i32::from(!fine)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is there to be written.
+    assert_eq!(unsafe { waitpid(process, &raw mut status, 0) }, process);
+    assert_eq!(status, 0, "the child");
+    capability.message("after");
+    log.stop().unwrap();
+}
+
+#[test]
+fn a_forked_child_does_not_wait_for_room_that_nobody_makes() {
+    let (status, log) = play("fork-wait");
+    assert!(status.success(), "{status}");
+    let written = Written::read("ends-fork-wait", &log);
+    assert_eq!(written.messages(0), ["before", "after"]);
 }
