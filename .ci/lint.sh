@@ -2,7 +2,7 @@
 # Formatting, lints, the docs' links, and these scripts themselves.
 . "$(dirname "$0")/setup.sh"
 
-step "shellcheck" shellcheck -x -P SCRIPTDIR .ci/run .ci/*.sh
+step "shellcheck" shellcheck -x -P SCRIPTDIR .ci/run .ci/*.sh eventlog/capi/install.sh
 step "cargo fmt" cargo fmt --all --check
 step "rustfmt of .ci" rustfmt --check --edition 2024 .ci/canaries/*.rs .ci/no-std/src/lib.rs
 step "clippy" cargo clippy --workspace --all-targets --all-features -- -D warnings

@@ -17,6 +17,12 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Their names and numbers.
+            #[cfg(test)]
+            pub(crate) const ALL: &'static [(&'static str, c_int)] = &[
+                $((stringify!($name), $number),)*
+            ];
+
             /// What a number means; `None` where it is no code's.
             fn text_of(number: c_int) -> Option<&'static CStr> {
                 match number {

@@ -16,26 +16,26 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CPolicy {
-    kind: i32,
-    reserved: u32,
-    value: u64,
+    pub(crate) kind: i32,
+    pub(crate) reserved: u32,
+    pub(crate) value: u64,
 }
 
 /// `evl_config`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Config {
-    size: u64,
-    buffer_bytes: u64,
-    flush_interval_ns: u64,
-    policy: CPolicy,
-    sticky_bytes: u64,
-    sink_backlog_bytes: u64,
+    pub(crate) size: u64,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) flush_interval_ns: u64,
+    pub(crate) policy: CPolicy,
+    pub(crate) sticky_bytes: u64,
+    pub(crate) sink_backlog_bytes: u64,
     // Side by side, so that there is no padding where pointers have four bytes.
-    arguments: *const *const c_char,
-    types: *const Id<Arc<UserEventType>>,
-    arguments_len: u64,
-    types_len: u64,
+    pub(crate) arguments: *const *const c_char,
+    pub(crate) types: *const Id<Arc<UserEventType>>,
+    pub(crate) arguments_len: u64,
+    pub(crate) types_len: u64,
 }
 
 // SAFETY: numbers and pointers without padding.

@@ -17,6 +17,8 @@ mod config;
 mod emit;
 mod fork;
 mod handle;
+#[cfg(test)]
+mod layout;
 mod log;
 mod object;
 mod reader;

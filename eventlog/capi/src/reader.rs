@@ -35,9 +35,9 @@ pub(crate) struct ListenerObject {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Options {
-    size: u64,
-    queue_bytes: u64,
-    linger_ns: u64,
+    pub(crate) size: u64,
+    pub(crate) queue_bytes: u64,
+    pub(crate) linger_ns: u64,
 }
 
 // SAFETY: numbers without padding.

@@ -14,56 +14,56 @@ const SHARED: u16 = u16::MAX;
 /// `evl_lost`
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct CLost {
-    full: u64,
-    overwritten: u64,
-    stopped: u64,
-    sink: u64,
-    undeclared: u64,
+pub(crate) struct CLost {
+    pub(crate) full: u64,
+    pub(crate) overwritten: u64,
+    pub(crate) stopped: u64,
+    pub(crate) sink: u64,
+    pub(crate) undeclared: u64,
 }
 
 /// `evl_statistics`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CStatistics {
-    size: u64,
-    elapsed_ns: u64,
-    events: u64,
-    blocks: u64,
-    bytes_written: u64,
-    sink_errors: u64,
-    sticky_bytes: u64,
-    sticky_refused: u64,
-    lost: CLost,
-    capabilities: u64,
-    readers: u64,
-    reader_lost_events: u64,
+    pub(crate) size: u64,
+    pub(crate) elapsed_ns: u64,
+    pub(crate) events: u64,
+    pub(crate) blocks: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) sink_errors: u64,
+    pub(crate) sticky_bytes: u64,
+    pub(crate) sticky_refused: u64,
+    pub(crate) lost: CLost,
+    pub(crate) capabilities: u64,
+    pub(crate) readers: u64,
+    pub(crate) reader_lost_events: u64,
 }
 
 /// `evl_buffer_statistics`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CBufferStatistics {
-    size: u64,
-    events: u64,
-    bytes: u64,
-    blocks: u64,
-    buffer_bytes: u64,
-    memory_bytes: u64,
-    lost: CLost,
+    pub(crate) size: u64,
+    pub(crate) events: u64,
+    pub(crate) bytes: u64,
+    pub(crate) blocks: u64,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) memory_bytes: u64,
+    pub(crate) lost: CLost,
 }
 
 /// `evl_reader_statistics`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CReaderStatistics {
-    size: u64,
-    blocks: u64,
-    bytes_written: u64,
-    queued_bytes: u64,
-    lost_events: u64,
-    lost_bytes: u64,
-    has_failed: u64,
+    pub(crate) size: u64,
+    pub(crate) blocks: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) queued_bytes: u64,
+    pub(crate) lost_events: u64,
+    pub(crate) lost_bytes: u64,
+    pub(crate) has_failed: u64,
 }
 
 // SAFETY: numbers without padding.

@@ -13,34 +13,34 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CField {
-    name: *const c_char,
-    ty: i32,
-    reserved: u32,
+    pub(crate) name: *const c_char,
+    pub(crate) ty: i32,
+    pub(crate) reserved: u32,
 }
 
 /// `evl_value`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CValue {
-    ty: i32,
-    reserved: u32,
-    of: Content,
+    pub(crate) ty: i32,
+    pub(crate) reserved: u32,
+    pub(crate) of: Content,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-union Content {
-    unsigned: u64,
-    signed: i64,
-    float: f64,
-    bytes: Bytes,
+pub(crate) union Content {
+    pub(crate) unsigned: u64,
+    pub(crate) signed: i64,
+    pub(crate) float: f64,
+    pub(crate) bytes: Bytes,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Bytes {
-    data: *const u8,
-    len: usize,
+pub(crate) struct Bytes {
+    pub(crate) data: *const u8,
+    pub(crate) len: usize,
 }
 
 /// The types by their numbers in `eventlog.h`, from 1 on.

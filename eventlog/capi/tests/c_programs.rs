@@ -2,7 +2,7 @@
 //!
 //! `CC` names another compiler than `cc`. `.ci/capi.sh` runs them in other ways: `CAPI_LANGUAGE` is what
 //! the compiler is to take them for (`-x c -std=c99`), `CAPI_FLAGS` are more flags, and `CAPI_RUN` is
-//! what runs them.
+//! what runs them; `CAPI_RUN_FORKING`, where that one is to run otherwise which forks.
 
 mod programs;
 
@@ -102,7 +102,7 @@ fn a_callback_is_told_each_piece_and_cannot_wait_for_itself() {
 
 #[test]
 fn a_child_finds_nothing_of_its_parents_and_writes_nothing_of_it() {
-    let run = Program::new("fork", Library::Shared).run(rounds(10));
+    let run = Program::new("fork", Library::Shared).run_forking(rounds(10));
     whole_logs(&run, &["parent", "child"]);
     let parents = read(&run, "parent").messages;
     let mut numbers: Vec<u32> = parents

@@ -88,7 +88,7 @@ static void own_types(void) {
     evl_type types[2];
     evl_field all[20];
     evl_value ones[20];
-    char names[20][8];
+    char names[20][16];
     evl_config config;
     evl_log log;
     evl_capability capability;

@@ -80,8 +80,18 @@ impl Program {
 
     /// Runs it, with so many rounds.
     pub(crate) fn run(self, rounds: u32) -> Run {
+        self.run_by(rounds, words("CAPI_RUN", ""))
+    }
+
+    /// As [`run`](Self::run), a program that forks.
+    pub(crate) fn run_forking(self, rounds: u32) -> Run {
+        let usual = env::var("CAPI_RUN").unwrap_or_default();
+        self.run_by(rounds, words("CAPI_RUN_FORKING", &usual))
+    }
+
+    fn run_by(self, rounds: u32, words: Vec<String>) -> Run {
         let program = self.directory.path().join(&self.name);
-        let mut words = words("CAPI_RUN", "").into_iter();
+        let mut words = words.into_iter();
         let mut command = match words.next() {
             Some(first) => {
                 let mut command = Command::new(first);
