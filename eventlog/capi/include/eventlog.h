@@ -42,6 +42,7 @@
 #ifndef EVENTLOG_H
 #define EVENTLOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -82,6 +83,7 @@ enum {
     EVL_ERR_NOT_RECORDING = 35,    /* the log has no flight recorder */
     EVL_ERR_DETACHED = 36,         /* the reader is not attached any more */
     EVL_ERR_PREVIOUS_SINK = 37,    /* the log was redirected, but its previous sink did not take the end */
+    EVL_ERR_RELAYED = 38,          /* the log takes nothing but what the run-time system writes */
     EVL_ERR_PANIC = 99             /* an error of the library's own; the call's object may be of no more use */
 };
 
@@ -485,6 +487,107 @@ struct evl_reader_statistics {
 EVL_API int evl_get_statistics(evl_log log, evl_statistics *statistics);
 EVL_API int evl_get_buffer_statistics(evl_log log, uint16_t number, evl_buffer_statistics *statistics);
 EVL_API int evl_get_reader_statistics(evl_reader reader, evl_reader_statistics *statistics);
+
+/* ---- Haskell programs -------------------------------------------------------------------------------------- */
+
+/* GHC's run-time system (8.8 to 9.14) writes its event log with functions that it is given before it starts; see
+ * shim/README.md for the ways to give it these. They copy what it hands over and return: the threads of the program never
+ * wait for a disk. What comes to more than the budget is lost, counted, and told in the log in its place.
+ *
+ * A process has one such log. It begins with the first thing that the run-time system writes, whatever is stopped and
+ * started meanwhile, and ends with the process (or by evl_stop): at exit everything is delivered. It begins in the sink
+ * that is set before, or in the one that the environment names:
+ *
+ *   EVENTLOG_MODE     file (the default), memory (chunks), flight (a flight recorder; at exit it is written to EVENTLOG_SINK,
+ *                     if there is one)
+ *   EVENTLOG_SINK     a path, in which %p stands for the process's number; - for standard output; unix:PATH or
+ *                     tcp:ADDRESS:PORT for a socket where somebody listens; none. Else PROGRAM.eventlog
+ *   EVENTLOG_BUDGET   bytes (K, M, G behind them): of what the sink has not taken (16M), of chunks (64M), of the flight
+ *                     recorder (16M); at least 65571
+ *   EVENTLOG_LISTEN   unix:PATH or tcp:ADDRESS:PORT, where readers are served
+ *
+ * A wrong value is told on standard error, and the default holds. So is a sink that cannot be had; then nothing is
+ * written.
+ *
+ * A child of forkProcess has a log of its own: its file has the process's number, where %p says or after a dot at the
+ * end; memory is its own; otherwise, and where its parent has been redirected by a call, nothing is written, until the
+ * child sets a sink. It is not served.
+ *
+ * "Whole": before the log is cut or flushed the run-time system is made to hand over what is in its own buffers (2 MiB
+ * each), so that every event that was emitted before the call is in. That is possible from GHC 9.2 on where `flushEventLog`
+ * can be found, which the shim and a dynamic run-time system see to, and on 9.0 with the shim. Else the cut is between what
+ * has been handed over and what has not. The threads of the program are stopped for it, for as long as a garbage collection
+ * takes to begin: these functions must be called by a `safe` foreign import, or by a thread that runs no Haskell. */
+
+/* What the run-time system calls: its type is that of `EventLogWriter` in Rts.h. For RtsConfig.eventlog_writer:
+ * (const EventLogWriter *)&evl_ghc_writer. */
+typedef struct evl_ghc_functions {
+    void (*init)(void);
+    bool (*write)(void *bytes, size_t len);   /* by any threads at once; true, whatever becomes of it */
+    void (*flush)(void);
+    void (*stop)(void);                       /* waits for the sink */
+} evl_ghc_functions;
+EVL_API const evl_ghc_functions evl_ghc_writer;
+
+/* The log, for all that can be done to one: attach, listen, snapshot, statistics... There is no other handle of it, and
+ * evl_drop ends it. EVL_EMPTY where it has not begun. Events cannot be emitted to it (EVL_ERR_RELAYED). */
+EVL_API int evl_ghc_log(evl_log *log);
+
+/* As evl_set_sink, at a whole cut; or says where the log is to begin. `whole` may be null; it is 1 where the cut is whole,
+ * and else 0. */
+EVL_API int evl_ghc_set_sink(evl_sink sink, int previous, int start, int *whole);
+
+/* As rts_setEventLogSink, with a code. */
+EVL_API int evl_ghc_set_stream(FILE *stream, int previous, int start, int *whole);
+
+/* As evl_flush; of everything that was emitted before, where `whole`, which may be null, is 1 then. EVL_EMPTY where the log
+ * has not begun. */
+EVL_API int evl_ghc_flush(int *whole);
+
+/* As rts_resizeEventLog, with a code. `both` may be null; it is 1 where the run-time system's own buffers were resized, too.
+ * EVL_ERR_ARGUMENT: less than 65571. EVL_ERR_MEMORY: nothing has changed. */
+EVL_API int evl_ghc_resize(uint64_t bytes, int *both);
+
+/* As evl_listen_unix, until the process ends. As evl_snapshot, to a new file. EVL_EMPTY where the log has not begun. */
+EVL_API int evl_ghc_listen(const char *path);
+EVL_API int evl_ghc_snapshot(const char *path);
+
+/* As evl_chunk_header, of the memory that rts_getEventLogChunk takes from. EVL_EMPTY where there is none. */
+EVL_API int evl_ghc_chunk_header(uint8_t **bytes, size_t *len);
+
+/* What the library cannot find out itself, by functions that it may call from any thread that may call those above. Each may
+ * be null. The shim registers them before `main`. */
+typedef struct evl_ghc_rts {
+    uint64_t size;                    /* sizeof(evl_ghc_rts) */
+    int (*flush)(void);               /* hands over all that is in the buffers of the run-time system: 0 where it has */
+    int (*resize)(uint64_t bytes);    /* gives each of them that size: 0, or anything else and nothing has changed */
+    uint64_t (*buffer_bytes)(void);   /* the size of each; 0 where it is not known */
+} evl_ghc_rts;
+EVL_API int evl_ghc_set_rts(const evl_ghc_rts *functions);
+
+/* The functions that were asked for in 2016 for GHC itself, by the names and types of then (StgBool is int, StgInt8 int8_t,
+ * StgWord64 uint64_t). Why one has not done what it was asked for, evl_last_error says.
+ *
+ * Goes on in `sink`, which must be open for writing, at a whole cut; in memory where it is null. The previous one gets the
+ * end of its log and is closed by fclose where closePrev is not 0; else it stays as it is, and can be set again. With
+ * emitHeader the log there is valid from its first byte; without, it goes on where it was. */
+EVL_API void rts_setEventLogSink(FILE *sink, int closePrev, int emitHeader);
+
+/* The stream that the log is written to; null where it is none. It is not to be used until another one is set. */
+EVL_API FILE *rts_getEventLogSink(void);
+
+/* The oldest chunk of a log in memory: its length, and a copy, to be freed with `free`. 0 and null where there is none. A
+ * chunk comes when the run-time system hands over what is in one of its buffers. The header, which is not among the chunks,
+ * any chunk, and ff ff are a valid log; evl_chunk_header gives it. */
+EVL_API uint64_t rts_getEventLogChunk(int8_t **chunk);
+
+/* Changes the buffers while the program runs: those of the run-time system (each gets `size` bytes, on GHC 9.0 with the
+ * shim), and the budget of the log: eight such buffers and 16 MiB at least, or `size` where only that can be changed.
+ * All or nothing; at least 65571. Capabilities that come later have buffers of GHC's size. */
+EVL_API void rts_resizeEventLog(uint64_t size);
+
+/* Bytes of each of the run-time system's buffers, where that is known; else the budget. 0 where the log has not begun. */
+EVL_API uint64_t rts_getEventLogBuffersSize(void);
 
 #ifdef __cplusplus
 }

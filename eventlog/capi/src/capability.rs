@@ -58,6 +58,7 @@ unsafe extern "C" fn evl_capability_new(log: Id<Arc<LogObject>>, out: *mut Capab
                 CapabilityError::Exhausted { .. } => Code::Limit,
                 CapabilityError::Stopped => Code::Stopped,
                 CapabilityError::Forked => Code::Forked,
+                CapabilityError::Relayed => Code::Relayed,
                 _ => Code::Memory,
             };
             failure(code, &error)

@@ -46,6 +46,30 @@ impl Popper {
         })
     }
 
+    /// A copy of the oldest chunk, which the caller frees with `free`, and its length.
+    ///
+    /// # Errors
+    /// Where there is none in time, or no memory: then it is the next one again.
+    pub(crate) fn copy(&self, timeout_ns: u64) -> Outcome<(NonNull<u8>, usize)> {
+        let chunk = self.pop(timeout_ns)?;
+        match copy(&chunk) {
+            Ok(copy) => Ok((copy, chunk.len())),
+            Err(failure) => {
+                self.put_back(chunk);
+                Err(failure)
+            }
+        }
+    }
+
+    /// A copy of the header, which the caller frees with `free`, and its length.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    pub(crate) fn header(&self) -> Outcome<(NonNull<u8>, usize)> {
+        let header = self.chunks.header();
+        Ok((copy(&header)?, header.len()))
+    }
+
     /// Puts one back, to be the next.
     fn put_back(&self, chunk: Chunk) {
         let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,9 +106,9 @@ unsafe extern "C" fn evl_chunk_header(
         // SAFETY: the header asks for valid places.
         let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
         let sink = sink.get()?;
-        let header = sink.popper()?.chunks.header();
-        bytes.put(copy(&header)?.as_ptr());
-        len.put(header.len());
+        let (copy, copied) = sink.popper()?.header()?;
+        bytes.put(copy.as_ptr());
+        len.put(copied);
         Ok(())
     })
 }
@@ -101,19 +125,10 @@ unsafe extern "C" fn evl_chunk_copy(
         // SAFETY: the header asks for valid places.
         let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
         let sink = sink.get()?;
-        let popper = sink.popper()?;
-        let chunk = popper.pop(timeout_ns)?;
-        match copy(&chunk) {
-            Ok(copy) => {
-                bytes.put(copy.as_ptr());
-                len.put(chunk.len());
-                Ok(())
-            }
-            Err(failure) => {
-                popper.put_back(chunk);
-                Err(failure)
-            }
-        }
+        let (copy, copied) = sink.popper()?.copy(timeout_ns)?;
+        bytes.put(copy.as_ptr());
+        len.put(copied);
+        Ok(())
     })
 }
 

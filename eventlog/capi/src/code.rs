@@ -1,6 +1,7 @@
 //! What a call of the C interface returns: a code with a stable number, and a text that says more.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::error::Error;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -60,6 +61,7 @@ codes! {
     NotRecording = 35, c"the event log has no flight recorder";
     Detached = 36, c"the reader is not attached any more";
     PreviousSink = 37, c"the log was redirected, but its previous sink did not take the end";
+    Relayed = 38, c"the event log takes nothing but what the run-time system writes";
     Panic = 99, c"an internal error";
 }
 
@@ -95,6 +97,14 @@ impl Failure {
         Failure {
             code,
             text: Text::Owned(CString::new(text).unwrap_or_default()),
+        }
+    }
+
+    /// What it says.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match &self.text {
+            Text::Fixed(text) => text.to_string_lossy(),
+            Text::Owned(text) => text.to_string_lossy(),
         }
     }
 

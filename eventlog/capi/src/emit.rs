@@ -34,6 +34,7 @@ fn taken<T>(outcome: Result<T, EmitError>) -> Outcome<T> {
     outcome.map_err(|error| match error {
         EmitError::Full => Failure::of(Code::Full),
         EmitError::Stopped => Failure::of(Code::Stopped),
+        EmitError::Relayed => Failure::of(Code::Relayed),
         error => Failure::from_error(Code::Undeclared, &error),
     })
 }

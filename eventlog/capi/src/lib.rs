@@ -16,6 +16,7 @@ mod code;
 mod config;
 mod emit;
 mod fork;
+mod ghc;
 mod handle;
 #[cfg(test)]
 mod layout;

@@ -17,6 +17,7 @@ use ghc_eventlog::{
 use std::error::Error;
 use std::ffi::c_int;
 use std::mem::{self, ManuallyDrop};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +34,67 @@ pub(crate) struct LogObject {
 }
 
 impl LogObject {
+    pub(crate) fn new(log: EventLog, header: Arc<Header>, sink: Arc<SinkObject>) -> Self {
+        LogObject {
+            log: ManuallyDrop::new(log),
+            header,
+            redirect: Mutex::default(),
+            sink: Mutex::new(sink),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The sink that it writes to.
+    pub(crate) fn current_sink(&self) -> Arc<SinkObject> {
+        Arc::clone(&self.sink())
+    }
+
+    /// Goes on in another sink.
+    ///
+    /// # Errors
+    /// Why not, or what became of the previous one.
+    pub(crate) fn set_sink(
+        &self,
+        object: Arc<SinkObject>,
+        previous: Previous,
+        start: Start,
+    ) -> Outcome {
+        not_in_sink()?;
+        let _blocked = PipeBlocked::new();
+        let redirect = self.redirect.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = self.log.set_sink(object.sink()?, previous, start);
+        let mut other = object;
+        if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
+            mem::swap(&mut *self.sink(), &mut other);
+        }
+        drop(redirect);
+        // Without a lock: it may be the last of a sink whose release calls the library.
+        drop(other);
+        outcome.map_err(|error| {
+            let code = match &error {
+                SetSinkError::Stopped => Code::Stopped,
+                SetSinkError::InUse | SetSinkError::Closed | SetSinkError::Begun => Code::Used,
+                SetSinkError::Previous { .. } => Code::PreviousSink,
+                _ => Code::Sink,
+            };
+            failure(code, &error)
+        })
+    }
+
+    /// Writes what its flight recorder holds to a new file.
+    ///
+    /// # Errors
+    /// Where it has none, another snapshot is being written, or the file cannot be had.
+    pub(crate) fn snapshot_to(&self, path: &Path) -> Outcome {
+        let mut recording = Vec::new();
+        // Before the file is made: what has no flight recorder must cost no file.
+        self.log
+            .snapshot(&mut recording)
+            .map_err(|error| snapshot_failure(&error))?;
+        let written = std::fs::write(path, recording);
+        written.map_err(|error| Failure::new(Code::Io, format!("{}: {error}", path.display())))
+    }
+
     fn sink(&self) -> MutexGuard<'_, Arc<SinkObject>> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,6 +134,15 @@ pub(crate) fn failure(code: Code, error: &(dyn Error + 'static)) -> Failure {
         Some(cause) => Failure::from_io(code, cause, error),
         None => Failure::from_error(code, error),
     }
+}
+
+fn snapshot_failure(error: &SnapshotError) -> Failure {
+    let code = match error {
+        SnapshotError::NotRecording => Code::NotRecording,
+        SnapshotError::Busy => Code::Busy,
+        _ => Code::Sink,
+    };
+    failure(code, error)
 }
 
 /// Refuses a call that would wait for the sink that makes it.
@@ -162,6 +233,38 @@ extern "C" fn evl_flush(log: Id<Arc<LogObject>>) -> c_int {
     })
 }
 
+/// What becomes of the previous sink.
+///
+/// # Errors
+/// Where the number says nothing of that.
+pub(crate) fn read_previous(number: c_int) -> Outcome<Previous> {
+    match number {
+        0 => Ok(Previous::Close),
+        1 => Ok(Previous::Keep),
+        other => {
+            let text = format!(
+                "{other} is nothing to do with the previous sink: EVL_CLOSE_PREVIOUS (0) or EVL_KEEP_PREVIOUS (1)"
+            );
+            Err(Failure::new(Code::Argument, text))
+        }
+    }
+}
+
+/// How a log begins in its new sink.
+///
+/// # Errors
+/// Where the number says nothing of that.
+pub(crate) fn read_start(number: c_int) -> Outcome<Start> {
+    match number {
+        0 => Ok(Start::Header),
+        1 => Ok(Start::Continue),
+        other => {
+            let text = format!("{other} is no way to begin: EVL_HEADER (0) or EVL_CONTINUE (1)");
+            Err(Failure::new(Code::Argument, text))
+        }
+    }
+}
+
 /// `evl_set_sink`
 #[unsafe(no_mangle)]
 extern "C" fn evl_set_sink(
@@ -171,47 +274,9 @@ extern "C" fn evl_set_sink(
     start: c_int,
 ) -> c_int {
     entry(|| {
-        let previous = match previous {
-            0 => Previous::Close,
-            1 => Previous::Keep,
-            other => {
-                let text = format!(
-                    "{other} is nothing to do with the previous sink: EVL_CLOSE_PREVIOUS (0) or EVL_KEEP_PREVIOUS (1)"
-                );
-                return Err(Failure::new(Code::Argument, text));
-            }
-        };
-        let start = match start {
-            0 => Start::Header,
-            1 => Start::Continue,
-            other => {
-                let text =
-                    format!("{other} is no way to begin: EVL_HEADER (0) or EVL_CONTINUE (1)");
-                return Err(Failure::new(Code::Argument, text));
-            }
-        };
+        let (previous, start) = (read_previous(previous)?, read_start(start)?);
         let log = log.get()?;
-        let object = sink.get()?;
-        not_in_sink()?;
-        let _blocked = PipeBlocked::new();
-        let redirect = log.redirect.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = log.log.set_sink(object.sink()?, previous, start);
-        let mut other = object;
-        if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
-            mem::swap(&mut *log.sink(), &mut other);
-        }
-        drop(redirect);
-        // Without a lock: it may be the last of a sink whose release calls the library.
-        drop(other);
-        outcome.map_err(|error| {
-            let code = match &error {
-                SetSinkError::Stopped => Code::Stopped,
-                SetSinkError::InUse | SetSinkError::Closed | SetSinkError::Begun => Code::Used,
-                SetSinkError::Previous { .. } => Code::PreviousSink,
-                _ => Code::Sink,
-            };
-            failure(code, &error)
-        })
+        log.set_sink(sink.get()?, previous, start)
     })
 }
 
@@ -239,14 +304,8 @@ unsafe extern "C" fn evl_snapshot(
         let log = log.get()?;
         let writer = sink.get()?.take_writer()?;
         let _blocked = PipeBlocked::new();
-        let written = log.log.snapshot(writer).map_err(|error| {
-            let code = match &error {
-                SnapshotError::NotRecording => Code::NotRecording,
-                SnapshotError::Busy => Code::Busy,
-                _ => Code::Sink,
-            };
-            failure(code, &error)
-        })?;
+        let written = log.log.snapshot(writer);
+        let written = written.map_err(|error| snapshot_failure(&error))?;
         // SAFETY: the header asks for null or a valid place.
         if let Ok(mut bytes) = unsafe { Out::new(bytes, "bytes") } {
             bytes.put(written);

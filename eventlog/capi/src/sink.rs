@@ -16,6 +16,7 @@ use std::mem;
 use std::net::TcpStream;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -87,6 +88,11 @@ impl SinkObject {
         }
     }
 
+    /// The stream that it writes to; null where it writes to none.
+    pub(crate) const fn stream(&self) -> *mut libc::FILE {
+        self.stream
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,6 +162,28 @@ unsafe fn make(out: *mut Id<Arc<SinkObject>>, make: impl FnOnce() -> Outcome<Sin
     })
 }
 
+/// A connection to somebody who listens on a Unix socket.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn connect_unix(path: &Path) -> io::Result<Box<dyn Write + Send>> {
+    let stream = UnixStream::connect(path)?;
+    stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
+    Ok(Box::new(stream))
+}
+
+/// A connection to somebody who listens at a TCP address.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn connect_tcp(address: &str) -> io::Result<Box<dyn Write + Send>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
+    // Blocks are large, and somebody may be waiting for the last one.
+    stream.set_nodelay(true)?;
+    Ok(Box::new(stream))
+}
+
 /// What the system says of a name.
 fn at(what: impl std::fmt::Display, error: &io::Error) -> Failure {
     Failure::new(Code::Io, format!("{what}: {error}"))
@@ -222,13 +250,8 @@ unsafe extern "C" fn evl_sink_unix(path: *const c_char, out: *mut Id<Arc<SinkObj
     let connect = || {
         // SAFETY: the header asks for a text that ends with a NUL.
         let path = unsafe { text::path(path, "path") }?;
-        let connect = || {
-            let stream = UnixStream::connect(path)?;
-            stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
-            Ok(stream)
-        };
-        let stream = connect().map_err(|error| at(path.display(), &error))?;
-        Ok(SinkObject::of_writer(Writer::Other(Box::new(stream))))
+        let stream = connect_unix(path).map_err(|error| at(path.display(), &error))?;
+        Ok(SinkObject::of_writer(Writer::Other(stream)))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, connect) }
@@ -240,15 +263,8 @@ unsafe extern "C" fn evl_sink_tcp(address: *const c_char, out: *mut Id<Arc<SinkO
     let connect = || {
         // SAFETY: the header asks for a text that ends with a NUL.
         let address = unsafe { text::utf8_z(address, "address") }?;
-        let connect = || {
-            let stream = TcpStream::connect(address)?;
-            stream.set_write_timeout(Some(SOCKET_TIMEOUT))?;
-            // Blocks are large, and somebody may be waiting for the last one.
-            stream.set_nodelay(true)?;
-            Ok(stream)
-        };
-        let stream = connect().map_err(|error| at(address, &error))?;
-        Ok(SinkObject::of_writer(Writer::Other(Box::new(stream))))
+        let stream = connect_tcp(address).map_err(|error| at(address, &error))?;
+        Ok(SinkObject::of_writer(Writer::Other(stream)))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, connect) }
