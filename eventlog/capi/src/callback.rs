@@ -1,6 +1,5 @@
 //! A function of the program's that a log is written to.
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::io::{self, IoSlice, Write};
 
@@ -16,40 +15,12 @@ pub(crate) struct Callback {
     write: WriteFn,
     release: Option<ReleaseFn>,
     context: *mut c_void,
-    /// Whether a log waits for it while it runs.
-    is_sink: bool,
     /// Kept for its memory.
     piece: Vec<u8>,
 }
 
 // SAFETY: whoever gave it has promised that it may be called by any thread, by one at a time.
 unsafe impl Send for Callback {}
-
-thread_local! {
-    /// Calls of sinks that this thread is in.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Whether this thread is in a call of a log's sink.
-pub(crate) fn is_in_sink() -> bool {
-    DEPTH.try_with(|depth| depth.get() != 0).unwrap_or(false)
-}
-
-/// While it is there this thread is in a call of a sink.
-struct Inside;
-
-impl Inside {
-    fn new() -> Self {
-        let _ = DEPTH.try_with(|depth| depth.set(depth.get() + 1));
-        Inside
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        let _ = DEPTH.try_with(|depth| depth.set(depth.get() - 1));
-    }
-}
 
 impl Callback {
     /// # Safety
@@ -64,19 +35,11 @@ impl Callback {
             write,
             release,
             context,
-            is_sink: false,
             piece: Vec::new(),
         }
     }
 
-    /// The same, as the sink of a log.
-    pub(crate) fn for_sink(mut self) -> Self {
-        self.is_sink = true;
-        self
-    }
-
     fn call(&self, piece: &[u8]) -> io::Result<usize> {
-        let _inside = self.is_sink.then(Inside::new);
         // SAFETY: `new` was promised that it may be called so, and there are so many bytes.
         match unsafe { (self.write)(self.context, piece.as_ptr(), piece.len()) } {
             0 => Ok(piece.len()),
@@ -113,7 +76,6 @@ impl Write for Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            let _inside = self.is_sink.then(Inside::new);
             // SAFETY: `new` was promised that it may be called so, once.
             unsafe { release(self.context) };
         }

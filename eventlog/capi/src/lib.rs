@@ -31,3 +31,4 @@ mod sticky;
 mod stream;
 mod text;
 mod user_type;
+mod within;

@@ -1,6 +1,5 @@
 //! The life of a log: `evl_create` to `evl_drop`, and what is done to it while it runs.
 
-use crate::callback;
 use crate::code::{Code, Failure, Outcome, entry};
 use crate::config::{self, CPolicy, Config};
 use crate::fork;
@@ -10,6 +9,7 @@ use crate::signals::{AllBlocked, PipeBlocked};
 use crate::sink::SinkObject;
 use crate::sized::Filled;
 use crate::statistics::{self, CStatistics};
+use crate::within::is_within_sink;
 use ghc_eventlog::format::Header;
 use ghc_eventlog::{
     EventLog, Previous, ResizeError, SetSinkError, SnapshotError, Start, StartError, Statistics,
@@ -147,7 +147,7 @@ fn snapshot_failure(error: &SnapshotError) -> Failure {
 
 /// Refuses a call that would wait for the sink that makes it.
 pub(crate) fn not_in_sink() -> Outcome {
-    match callback::is_in_sink() {
+    match is_within_sink() {
         true => Err(Failure::of(Code::InSink)),
         false => Ok(()),
     }

@@ -8,6 +8,7 @@ use crate::object::{Id, Out, null};
 use crate::signals::PipeBlocked;
 use crate::stream::Stream;
 use crate::text;
+use crate::within::SinkWriter;
 use ghc_eventlog::{Keep, Sink, WhenFull};
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::File;
@@ -52,10 +53,7 @@ enum State {
 }
 
 /// What takes bytes.
-pub(crate) enum Writer {
-    Callback(Callback),
-    Other(Box<dyn Write + Send>),
-}
+type Writer = Box<dyn Write + Send>;
 
 impl SinkObject {
     pub(crate) fn of_writer(writer: Writer) -> Self {
@@ -84,7 +82,7 @@ impl SinkObject {
         let stream = unsafe { Stream::new(file, is_owned) };
         SinkObject {
             stream: file.as_ptr(),
-            ..SinkObject::of_writer(Writer::Other(Box::new(stream)))
+            ..SinkObject::of_writer(Box::new(stream))
         }
     }
 
@@ -104,8 +102,7 @@ impl SinkObject {
     pub(crate) fn sink(&self) -> Outcome<Sink> {
         let mut state = self.state();
         let sink = match mem::replace(&mut *state, State::Given) {
-            State::Writer(Writer::Other(writer)) => Sink::writer(writer),
-            State::Writer(Writer::Callback(callback)) => Sink::writer(callback.for_sink()),
+            State::Writer(writer) => Sink::writer(SinkWriter::new(writer)),
             State::Sink(sink) => sink,
             State::Given => return Err(given()),
         };
@@ -120,8 +117,7 @@ impl SinkObject {
     pub(crate) fn take_writer(&self) -> Outcome<Box<dyn Write + Send>> {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Given) {
-            State::Writer(Writer::Other(writer)) => Ok(writer),
-            State::Writer(Writer::Callback(callback)) => Ok(Box::new(callback)),
+            State::Writer(writer) => Ok(writer),
             State::Sink(sink) => {
                 *state = State::Sink(sink);
                 let text = "a log has had that sink, or it is memory: a reader or a snapshot takes a new one";
@@ -196,7 +192,7 @@ unsafe extern "C" fn evl_sink_file(path: *const c_char, out: *mut Id<Arc<SinkObj
         // SAFETY: the header asks for a text that ends with a NUL.
         let path = unsafe { text::path(path, "path") }?;
         let file = File::create(path).map_err(|error| at(path.display(), &error))?;
-        Ok(SinkObject::of_writer(Writer::Other(Box::new(file))))
+        Ok(SinkObject::of_writer(Box::new(file)))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, open) }
@@ -238,7 +234,7 @@ unsafe extern "C" fn evl_sink_fd(fd: c_int, flags: c_int, out: *mut Id<Arc<SinkO
             // SAFETY: the header asks that nobody else uses it from then on.
             drop(unsafe { OwnedFd::from_raw_fd(fd) });
         }
-        Ok(SinkObject::of_writer(Writer::Other(Box::new(file))))
+        Ok(SinkObject::of_writer(Box::new(file)))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, wrap) }
@@ -251,7 +247,7 @@ unsafe extern "C" fn evl_sink_unix(path: *const c_char, out: *mut Id<Arc<SinkObj
         // SAFETY: the header asks for a text that ends with a NUL.
         let path = unsafe { text::path(path, "path") }?;
         let stream = connect_unix(path).map_err(|error| at(path.display(), &error))?;
-        Ok(SinkObject::of_writer(Writer::Other(stream)))
+        Ok(SinkObject::of_writer(stream))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, connect) }
@@ -264,7 +260,7 @@ unsafe extern "C" fn evl_sink_tcp(address: *const c_char, out: *mut Id<Arc<SinkO
         // SAFETY: the header asks for a text that ends with a NUL.
         let address = unsafe { text::utf8_z(address, "address") }?;
         let stream = connect_tcp(address).map_err(|error| at(address, &error))?;
-        Ok(SinkObject::of_writer(Writer::Other(stream)))
+        Ok(SinkObject::of_writer(stream))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, connect) }
@@ -282,7 +278,7 @@ unsafe extern "C" fn evl_sink_callback(
         let write = write.ok_or_else(|| null("write"))?;
         // SAFETY: the header asks that they may be called so, until `release` has been.
         let callback = unsafe { Callback::new(write, release, context) };
-        Ok(SinkObject::of_writer(Writer::Callback(callback)))
+        Ok(SinkObject::of_writer(Box::new(callback)))
     };
     // SAFETY: the header asks for it.
     unsafe { make(out, wrap) }
@@ -335,11 +331,7 @@ unsafe extern "C" fn evl_sink_recorder(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evl_sink_null(out: *mut Id<Arc<SinkObject>>) -> c_int {
     // SAFETY: the header asks for it.
-    unsafe {
-        make(out, || {
-            Ok(SinkObject::of_writer(Writer::Other(Box::new(io::sink()))))
-        })
-    }
+    unsafe { make(out, || Ok(SinkObject::of_writer(Box::new(io::sink())))) }
 }
 
 /// `evl_sink_get_stream`

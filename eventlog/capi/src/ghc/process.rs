@@ -8,7 +8,7 @@ use crate::fork;
 use crate::log::LogObject;
 use crate::object::Id;
 use crate::signals::{AllBlocked, PipeBlocked};
-use crate::sink::{self, SinkObject, Writer};
+use crate::sink::{self, SinkObject};
 use ghc_eventlog::format::Header;
 use ghc_eventlog::{
     Address, AttachOptions, BlockWriter, EventLog, Keep, Listener, Previous, Sink, Start, WhenFull,
@@ -263,7 +263,7 @@ impl Process {
                 sink::connect_tcp(address).map_err(|error| at(address, &error))?
             }
         };
-        Ok(SinkObject::of_writer(Writer::Other(writer)))
+        Ok(SinkObject::of_writer(writer))
     }
 
     /// A file, as a stream: so the program can be told which it is.

@@ -2,7 +2,9 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
+#endif
 
 #include "eventlog.h"
 

@@ -1,4 +1,8 @@
 /* A stream stays the program's own: it is used beside the log, closed when asked only, and its failures are told. */
+/* For fopencookie. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "check.h"
 
 #include <pthread.h>
@@ -157,6 +161,47 @@ static void handlers_run_on_the_programs_threads(void) {
     OK(evl_drop(log));
 }
 
+/* A stream of the program's own making, which calls the library. */
+static uint64_t calls_;
+static int refusals_;
+
+static ssize_t call_it(void *unused, const char *bytes, size_t len) {
+    evl_statistics statistics;
+    evl_sink sink = null_sink();
+    evl_log log;
+    (void)unused;
+    (void)bytes;
+    log.id = __atomic_load_n(&calls_, __ATOMIC_RELAXED);
+    if (log.id != 0) {
+        statistics.size = sizeof statistics;
+        GIVES(EVL_ERR_IN_SINK, evl_get_statistics(log, &statistics));
+        GIVES(EVL_ERR_IN_SINK, evl_set_sink(log, sink, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+        GIVES(EVL_ERR_IN_SINK, evl_flush(log));
+        refusals_++;
+    }
+    OK(evl_sink_release(sink));
+    return (ssize_t)len;
+}
+
+static void a_stream_cannot_wait_for_itself(void) {
+    cookie_io_functions_t functions;
+    evl_sink sink, other = null_sink();
+    evl_log log;
+    FILE *stream;
+    memset(&functions, 0, sizeof functions);
+    functions.write = call_it;
+    stream = fopencookie(NULL, "w", functions);
+    CHECK(stream != NULL);
+    OK(evl_sink_stream(stream, EVL_CLOSE, &sink));
+    log = log_to(sink);
+    __atomic_store_n(&calls_, log.id, __ATOMIC_RELAXED);
+    OK(evl_message(log, "x", 1));
+    OK(evl_set_sink(log, other, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+    CHECK(refusals_ > 0);
+    OK(evl_sink_release(other));
+    OK(evl_drop(log));
+}
+
 int main(int argc, char **argv) {
     arguments(argc, argv);
     it_stays_open();
@@ -167,5 +212,6 @@ int main(int argc, char **argv) {
     a_broken_pipe_is_an_error(1);
     a_signal_of_the_programs_stays();
     handlers_run_on_the_programs_threads();
+    a_stream_cannot_wait_for_itself();
     return 0;
 }
