@@ -210,3 +210,28 @@ unsafe extern "C" fn evl_chunk_count(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ghc_eventlog::{EventLog, WhenFull};
+
+    #[test]
+    fn a_chunk_that_is_put_back_is_the_next() {
+        let builder = EventLog::builder();
+        let (log, chunks) = builder.in_memory(1 << 20, WhenFull::DropNewest).unwrap();
+        let popper = Popper::new(chunks);
+        for text in ["first", "second"] {
+            log.flush().unwrap();
+            log.message(text);
+        }
+        log.stop().unwrap();
+        let chunk = popper.pop(0).unwrap();
+        let bytes = chunk.to_vec();
+        popper.put_back(chunk);
+        assert_eq!(*popper.pop(u64::MAX).unwrap(), bytes);
+        while let Ok(next) = popper.pop(0) {
+            assert_ne!(*next, bytes);
+        }
+    }
+}

@@ -1,7 +1,9 @@
 /* A child of a program that logs: it finds nothing of its parent's, waits for nobody, and starts a log of its own. */
 #include "check.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio_ext.h>
 #include <sys/wait.h>
 
 static evl_log log_;
@@ -65,6 +67,55 @@ static void fork_once(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+static int pipe_[2];
+
+static void *flush_it(void *unused) {
+    (void)unused;
+    OK(evl_flush(log_));
+    return NULL;
+}
+
+static void *drain_it(void *unused) {
+    char bytes[4096];
+    (void)unused;
+    /* Not before the fork has begun, if this machine is not too busy. */
+    pause_for(300000000);
+    while (read(pipe_[0], bytes, sizeof bytes) > 0) continue;
+    return NULL;
+}
+
+/* A fork while a block is on its way: the child has none of it in the stream's buffer, to be written once more. */
+static void a_fork_waits_for_a_block(void) {
+    pthread_t flushing, draining;
+    FILE *stream;
+    char byte = 0;
+    int status;
+    pid_t child;
+    CHECK(pipe(pipe_) == 0);
+    stream = fdopen(pipe_[1], "wb");
+    CHECK(stream != NULL);
+    OK(evl_sink_stream(stream, EVL_CLOSE, &sink_));
+    log_ = log_to(sink_);
+    OK(evl_flush(log_));
+    /* Full, so that the next block is stuck. */
+    CHECK(fcntl(pipe_[1], F_SETFL, O_NONBLOCK) == 0);
+    while (write(pipe_[1], &byte, 1) == 1) continue;
+    CHECK(errno == EAGAIN && fcntl(pipe_[1], F_SETFL, 0) == 0);
+    OK(evl_message(log_, "on its way", EVL_NUL_ENDED));
+    CHECK(pthread_create(&flushing, NULL, flush_it, NULL) == 0);
+    while (__fpending(stream) == 0) pause_for(1000000);
+    CHECK(pthread_create(&draining, NULL, drain_it, NULL) == 0);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(__fpending(stream) == 0 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(pthread_join(flushing, NULL) == 0);
+    OK(evl_drop(log_));
+    CHECK(pthread_join(draining, NULL) == 0);
+    close(pipe_[0]);
+}
+
 int main(int argc, char **argv) {
     char *path;
     FILE *stream;
@@ -90,5 +141,6 @@ int main(int argc, char **argv) {
     OK(evl_sink_release(sink_));
     OK(evl_sink_release(memory_));
     free(path);
+    a_fork_waits_for_a_block();
     return 0;
 }

@@ -441,6 +441,44 @@ static void values_out_of_bounds(void) {
     OK(evl_drop(log));
 }
 
+/* The largest numbers are as good as any where no bound is told. */
+static void largest_values(void) {
+    evl_config config;
+    evl_attach_options options;
+    evl_policy grow = {EVL_GROW, 0, UINT64_MAX}, wait = {EVL_WAIT, 0, UINT64_MAX};
+    evl_sink sinks[3], at_reader;
+    evl_reader reader;
+    evl_log log;
+    int at;
+
+    OK(evl_config_init(&config, sizeof config));
+    config.flush_interval_ns = UINT64_MAX;
+    config.policy = grow;
+    config.sticky_bytes = UINT64_MAX;
+    config.sink_backlog_bytes = UINT64_MAX;
+    OK(evl_attach_options_init(&options, sizeof options));
+    options.queue_bytes = UINT64_MAX;
+    options.linger_ns = UINT64_MAX;
+    OK(evl_sink_memory(UINT64_MAX, EVL_KEEP_NEWEST, &sinks[0]));
+    OK(evl_sink_recorder(UINT64_MAX, UINT64_MAX, &sinks[1]));
+    sinks[2] = null_sink();
+    for (at = 0; at < 3; at++) {
+        evl_sticky sticky;
+        at_reader = null_sink();
+        OK(evl_create(&config, sinks[at], &log));
+        OK(evl_set_policy(log, wait));
+        OK(evl_set_policy(log, grow));
+        OK(evl_attach(log, at_reader, &options, &reader));
+        OK(evl_emit_sticky(log, 19, (const uint8_t *)"x", 1, &sticky));
+        OK(evl_message(log, "x", 1));
+        OK(evl_flush(log));
+        OK(evl_detach(reader, NULL));
+        OK(evl_drop(log));
+        OK(evl_sink_release(at_reader));
+        OK(evl_sink_release(sinks[at]));
+    }
+}
+
 int main(int argc, char **argv) {
     arguments(argc, argv);
     nulls();
@@ -448,5 +486,6 @@ int main(int argc, char **argv) {
     life_and_ends();
     sizes();
     values_out_of_bounds();
+    largest_values();
     return 0;
 }
