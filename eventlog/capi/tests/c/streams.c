@@ -26,26 +26,44 @@ static void it_stays_open(void) {
     free(path);
 }
 
-/* What the program writes stands between blocks, never within. */
+/* What the program writes stands between blocks, never within, whoever writes when. */
+static FILE *shared_;
+static int over_;
+
+static void *write_blocks(void *count) {
+    /* A block by hand: its marker (type 18) says 24 bytes, of no capability. */
+    static const uint8_t block[24] = {0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    while (!__atomic_load_n(&over_, __ATOMIC_RELAXED)) {
+        flockfile(shared_);
+        CHECK(fwrite(block, 1, 12, shared_) == 12 && fwrite(block + 12, 1, 12, shared_) == 12);
+        funlockfile(shared_);
+        ++*(int *)count;
+        if (*(int *)count % 1000 == 0) pause_for(1000000);
+    }
+    return NULL;
+}
+
 static void it_is_shared(void) {
     char *path = path_of("both.eventlog");
-    FILE *stream = fopen(path, "w+b");
     evl_sink sink;
     evl_log log;
-    int at;
-    CHECK(stream != NULL);
-    OK(evl_sink_stream(stream, 0, &sink));
+    pthread_t writing;
+    int at, count = 0;
+    shared_ = fopen(path, "w+b");
+    CHECK(shared_ != NULL);
+    OK(evl_sink_stream(shared_, 0, &sink));
     log = log_to(sink);
-    for (at = 0; at < 50; at++) {
-        /* A block by hand: its marker (type 18) says 24 bytes, of no capability. */
-        static const uint8_t block[24] = {0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    CHECK(pthread_create(&writing, NULL, write_blocks, &count) == 0);
+    for (at = 0; at < 500; at++) {
         OK(evl_message(log, "by the log", EVL_NUL_ENDED));
-        CHECK(fwrite(block, 1, 12, stream) == 12 && fwrite(block + 12, 1, 12, stream) == 12);
         OK(evl_flush(log));
     }
+    __atomic_store_n(&over_, 1, __ATOMIC_RELAXED);
+    CHECK(pthread_join(writing, NULL) == 0);
     OK(evl_drop(log));
-    CHECK(fclose(stream) == 0);
-    CHECK(count_in_file("both.eventlog", "by the log") == 50);
+    CHECK(fclose(shared_) == 0);
+    CHECK(count > 0);
+    CHECK(count_in_file("both.eventlog", "by the log") == 500);
     free(path);
 }
 
