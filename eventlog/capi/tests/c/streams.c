@@ -26,47 +26,28 @@ static void it_stays_open(void) {
     free(path);
 }
 
-/* What the program writes stands between blocks, never within, whoever writes when. */
-static FILE *shared_;
-static int over_;
-
-static void *write_blocks(void *count) {
+/* What the program writes stands between blocks, never within. */
+static void it_is_shared(void) {
     /* A block by hand: its marker (type 18) says 24 bytes, of no capability. */
     static const uint8_t block[24] = {0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    while (!__atomic_load_n(&over_, __ATOMIC_RELAXED)) {
-        /* Comes in wherever nobody has the lock, however short that is. */
-        while (ftrylockfile(shared_) != 0) continue;
-        CHECK(fwrite(block, 1, 12, shared_) == 12 && fwrite(block + 12, 1, 12, shared_) == 12);
-        funlockfile(shared_);
-        ++*(int *)count;
-        pause_for(1000);
-    }
-    return NULL;
-}
-
-static void it_is_shared(void) {
     char *path = path_of("both.eventlog");
+    FILE *stream = fopen(path, "w+b");
     evl_sink sink;
     evl_log log;
-    pthread_t writing;
-    int at, count = 0;
-    shared_ = fopen(path, "w+b");
-    CHECK(shared_ != NULL);
-    /* Without a buffer, so that every write takes time. */
-    CHECK(setvbuf(shared_, NULL, _IONBF, 0) == 0);
-    OK(evl_sink_stream(shared_, 0, &sink));
+    int at;
+    CHECK(stream != NULL);
+    OK(evl_sink_stream(stream, 0, &sink));
     log = log_to(sink);
-    CHECK(pthread_create(&writing, NULL, write_blocks, &count) == 0);
-    for (at = 0; at < 500; at++) {
+    for (at = 0; at < 50; at++) {
         OK(evl_message(log, "by the log", EVL_NUL_ENDED));
+        flockfile(stream);
+        CHECK(fwrite(block, 1, 12, stream) == 12 && fwrite(block + 12, 1, 12, stream) == 12);
+        funlockfile(stream);
         OK(evl_flush(log));
     }
-    __atomic_store_n(&over_, 1, __ATOMIC_RELAXED);
-    CHECK(pthread_join(writing, NULL) == 0);
     OK(evl_drop(log));
-    CHECK(fclose(shared_) == 0);
-    CHECK(count > 0);
-    CHECK(count_in_file("both.eventlog", "by the log") == 500);
+    CHECK(fclose(stream) == 0);
+    CHECK(count_in_file("both.eventlog", "by the log") == 50);
     free(path);
 }
 
@@ -237,6 +218,47 @@ static void a_stream_cannot_wait_for_itself(void) {
     OK(evl_drop(log));
 }
 
+/* A block is written under one lock of the stream: the one that each write of the C library takes is not the only one. */
+static FILE *locked_;
+static int looks_, is_free_;
+
+static void *try_the_lock(void *unused) {
+    (void)unused;
+    if (ftrylockfile(locked_) == 0) {
+        is_free_++;
+        funlockfile(locked_);
+    }
+    return NULL;
+}
+
+static ssize_t look_at_the_lock(void *unused, const char *bytes, size_t len) {
+    pthread_t looking;
+    (void)unused;
+    (void)bytes;
+    funlockfile(locked_);
+    CHECK(pthread_create(&looking, NULL, try_the_lock, NULL) == 0);
+    CHECK(pthread_join(looking, NULL) == 0);
+    flockfile(locked_);
+    looks_++;
+    return (ssize_t)len;
+}
+
+static void a_block_is_written_under_one_lock(void) {
+    cookie_io_functions_t functions;
+    evl_sink sink;
+    evl_log log;
+    memset(&functions, 0, sizeof functions);
+    functions.write = look_at_the_lock;
+    locked_ = fopencookie(NULL, "w", functions);
+    CHECK(locked_ != NULL);
+    OK(evl_sink_stream(locked_, EVL_CLOSE, &sink));
+    log = log_to(sink);
+    OK(evl_message(log, "x", 1));
+    OK(evl_flush(log));
+    OK(evl_drop(log));
+    CHECK(looks_ >= 3 && is_free_ == 0);
+}
+
 int main(int argc, char **argv) {
     arguments(argc, argv);
     it_stays_open();
@@ -248,5 +270,6 @@ int main(int argc, char **argv) {
     a_signal_of_the_programs_stays();
     handlers_run_on_the_programs_threads();
     a_stream_cannot_wait_for_itself();
+    a_block_is_written_under_one_lock();
     return 0;
 }
