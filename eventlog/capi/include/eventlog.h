@@ -161,6 +161,15 @@ EVL_API int evl_sink_recorder(uint64_t bytes, uint64_t window_ns, evl_sink *sink
 /* Takes everything and keeps nothing: for a log that is there for its readers. */
 EVL_API int evl_sink_null(evl_sink *sink);
 
+typedef struct evl_attach_options evl_attach_options;
+
+/* Gives a sink that has not been used, and is no memory, a queue and a thread of its own: a write that blocks, for ever
+ * even, holds up no call of the log and no reader. Of `options`, which may be null, queue_bytes and linger_ns are heeded:
+ * blocks that do not fit into the queue are counted as lost to the sink, and told in its log; evl_stop and
+ * evl_sink_close wait as long as it lingers; what it has not taken by then is lost, and EVL_ERR_SINK. That it does not take the header is
+ * no error of evl_create or evl_set_sink, and evl_flush returns when everything is in the queue. EVL_ERR_USED. */
+EVL_API int evl_sink_queue(evl_sink sink, const evl_attach_options *options);
+
 /* The stream that a sink of evl_sink_stream writes to. EVL_ERR_ARGUMENT where it is another kind of sink. */
 EVL_API int evl_sink_get_stream(evl_sink sink, FILE **stream);
 
@@ -241,7 +250,7 @@ enum {
 
 /* Goes on in another sink. Every event that was emitted before the call is in the old one, every one emitted after its
  * return in the new one, and others in one of both, with one moment in time for all threads. Nothing is lost. Threads that
- * emit do not wait; this call waits for both sinks.
+ * emit do not wait; this call waits for both sinks, and signals for its thread wait for it.
  * EVL_ERR_USED: a log writes to the new sink, or has begun or ended one there (see EVL_CONTINUE). EVL_ERR_SINK: it did
  * not take the header, and nothing has changed. EVL_ERR_PREVIOUS_SINK: the log *has* been redirected; what the old
  * sink did not take is counted as lost. EVL_ERR_STOPPED. */
@@ -393,12 +402,13 @@ EVL_API int evl_chunk_count(evl_sink sink, uint64_t *chunks, uint64_t *used_byte
 
 /* ---- Readers ----------------------------------------------------------------------------------------------- */
 
-/* How a reader is served. */
-typedef struct evl_attach_options {
+/* How a reader is served; or a sink with a queue. */
+struct evl_attach_options {
     uint64_t size;          /* sizeof(evl_attach_options) */
     uint64_t queue_bytes;   /* of blocks that may wait for it; those that do not fit are lost to it (8 MiB) */
     uint64_t linger_ns;     /* how long it is waited for when it is detached or the log stopped (1 s) */
-} evl_attach_options;
+    uint64_t readers;       /* that a listener serves at a time (64); at least 1 */
+};
 
 /* Fills in the defaults. `size` is sizeof(evl_attach_options). */
 EVL_API int evl_attach_options_init(evl_attach_options *options, uint64_t size);
@@ -418,7 +428,7 @@ EVL_API int evl_detach(evl_reader reader, evl_reader_statistics *statistics);
 
 /* Serves the log at a socket: whoever connects is attached. A Unix socket is this user's alone. A TCP address is one of
  * this machine ("127.0.0.1:4711"), unless EVL_ANYWHERE is among the flags; port 0 is any that is free. `options`
- * may be null. EVL_ERR_IO: the socket cannot be had. */
+ * may be null. EVL_ERR_IO: the socket cannot be had. EVL_ERR_STOPPED. */
 EVL_API int evl_listen_unix(evl_log log, const char *path, const evl_attach_options *options, evl_listener *listener);
 EVL_API int evl_listen_tcp(evl_log log, const char *address, int flags, const evl_attach_options *options,
                            evl_listener *listener);
@@ -426,6 +436,9 @@ EVL_API int evl_listen_tcp(evl_log log, const char *address, int flags, const ev
 /* Where it listens, as a text that ends with a NUL: the path, or the address with the port that was found.
  * EVL_ERR_TOO_LARGE where `len` bytes do not hold it. */
 EVL_API int evl_listener_address(evl_listener listener, char *address, size_t len);
+
+/* How many have connected and were not served, since there were as many readers as may be. */
+EVL_API int evl_listener_refused(evl_listener listener, uint64_t *refused);
 
 /* Closes the socket, and gives the handle back. Readers that have come stay attached. */
 EVL_API int evl_listener_close(evl_listener listener);

@@ -55,7 +55,7 @@ fn structures_and_numbers_are_those_of_the_header() {
     layout!(out, CPolicy as "evl_policy": kind, reserved, value);
     layout!(out, Config as "evl_config": size, buffer_bytes, flush_interval_ns, policy, sticky_bytes,
         sink_backlog_bytes, arguments, types, arguments_len, types_len);
-    layout!(out, Options as "evl_attach_options": size, queue_bytes, linger_ns);
+    layout!(out, Options as "evl_attach_options": size, queue_bytes, linger_ns, readers);
     layout!(out, CLost as "evl_lost": full, overwritten, stopped, sink, undeclared);
     layout!(out, CStatistics as "evl_statistics": size, elapsed_ns, events, blocks, bytes_written,
         sink_errors, sticky_bytes, sticky_refused, lost, capabilities, readers, reader_lost_events);

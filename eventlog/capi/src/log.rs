@@ -60,7 +60,8 @@ impl LogObject {
         start: Start,
     ) -> Outcome {
         not_in_sink()?;
-        let _blocked = PipeBlocked::new();
+        // A sink with a queue starts its thread.
+        let _blocked = AllBlocked::new();
         let redirect = self.redirect.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = self.log.set_sink(object.sink()?, previous, start);
         let mut other = object;

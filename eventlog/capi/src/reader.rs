@@ -38,6 +38,7 @@ pub(crate) struct Options {
     pub(crate) size: u64,
     pub(crate) queue_bytes: u64,
     pub(crate) linger_ns: u64,
+    pub(crate) readers: u64,
 }
 
 // SAFETY: numbers without padding.
@@ -49,26 +50,30 @@ const DEFAULT: Options = Options {
     size: size_of::<Options>() as u64,
     queue_bytes: 8 << 20,
     linger_ns: 1_000_000_000,
+    readers: 64,
 };
 
+/// How a reader, those of a listener, or a sink with a queue are served.
+///
+/// # Errors
+/// Where a value is not allowed.
+///
 /// # Safety
 /// What is not null points to an `evl_attach_options` that keeps to the header.
-unsafe fn options(from: *const Options) -> Outcome<AttachOptions> {
+pub(crate) unsafe fn options(from: *const Options) -> Outcome<AttachOptions> {
     // SAFETY: as the caller says.
     let from = unsafe { get(from, DEFAULT) }?;
-    match usize::try_from(from.queue_bytes) {
-        Ok(queue @ 1..) => Ok(AttachOptions::default()
-            .queue(queue)
-            .linger(Duration::from_nanos(from.linger_ns))),
-        _ => Err(Failure::new(
-            Code::Argument,
-            format!(
-                "queue_bytes is {}: 1 to {} are possible",
-                from.queue_bytes,
-                usize::MAX
-            ),
-        )),
-    }
+    let least_one = |value: u64, name: &str| match usize::try_from(value) {
+        Ok(value @ 1..) => Ok(value),
+        _ => {
+            let text = format!("{name} is {value}: 1 to {} are possible", usize::MAX);
+            Err(Failure::new(Code::Argument, text))
+        }
+    };
+    Ok(AttachOptions::default()
+        .queue(least_one(from.queue_bytes, "queue_bytes")?)
+        .linger(Duration::from_nanos(from.linger_ns))
+        .readers(least_one(from.readers, "readers")?))
 }
 
 /// `evl_attach_options_init`
@@ -171,6 +176,7 @@ unsafe fn listen(
     let listener = object.log.listen(address, options).map_err(|error| {
         let code = match &error {
             ListenError::NotLoopback { .. } => Code::Argument,
+            ListenError::Stopped => Code::Stopped,
             _ => Code::Io,
         };
         failure(code, &error)
@@ -262,6 +268,17 @@ unsafe extern "C" fn evl_listener_address(
                 .copy_from_nonoverlapping(address.as_ptr(), address.len());
             out.add(address.len()).write(0);
         }
+        Ok(())
+    })
+}
+
+/// `evl_listener_refused`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_listener_refused(listener: Id<ListenerObject>, out: *mut u64) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for a valid place.
+        let mut out = unsafe { Out::new(out, "refused") }?;
+        out.put(listener.read(|object| object.listener.refused() as u64)?);
         Ok(())
     })
 }

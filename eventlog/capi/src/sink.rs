@@ -5,11 +5,12 @@ use crate::chunk::Popper;
 use crate::code::{Code, Failure, Outcome, entry};
 use crate::fork;
 use crate::object::{Id, Out, null};
+use crate::reader::{self, Options};
 use crate::signals::PipeBlocked;
 use crate::stream::Stream;
 use crate::text;
 use crate::within::SinkWriter;
-use ghc_eventlog::{Keep, Sink, WhenFull};
+use ghc_eventlog::{AttachOptions, Keep, Sink, WhenFull};
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::File;
 use std::io::{self, Write};
@@ -110,6 +111,17 @@ impl SinkObject {
         Ok(sink)
     }
 
+    /// Gives it a queue and a thread.
+    ///
+    /// # Errors
+    /// As for [`take_writer`](Self::take_writer).
+    fn queue(&self, options: AttachOptions) -> Outcome {
+        // Not marked as a log's: no call waits for it.
+        let sink = Sink::queued(self.take_writer()?, options);
+        *self.state() = State::Sink(sink);
+        Ok(())
+    }
+
     /// Its writer, for a reader or a snapshot.
     ///
     /// # Errors
@@ -120,7 +132,8 @@ impl SinkObject {
             State::Writer(writer) => Ok(writer),
             State::Sink(sink) => {
                 *state = State::Sink(sink);
-                let text = "a log has had that sink, or it is memory: a reader or a snapshot takes a new one";
+                let text =
+                    "a log has had that sink, or it is memory, or has a queue: a new one is needed";
                 Err(Failure::new(Code::Used, text))
             }
             State::Given => Err(given()),
@@ -332,6 +345,16 @@ unsafe extern "C" fn evl_sink_recorder(
 unsafe extern "C" fn evl_sink_null(out: *mut Id<Arc<SinkObject>>) -> c_int {
     // SAFETY: the header asks for it.
     unsafe { make(out, || Ok(SinkObject::of_writer(Box::new(io::sink())))) }
+}
+
+/// `evl_sink_queue`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evl_sink_queue(sink: Id<Arc<SinkObject>>, options: *const Options) -> c_int {
+    entry(|| {
+        // SAFETY: the header asks for it.
+        let options = unsafe { reader::options(options) }?;
+        sink.get()?.queue(options)
+    })
 }
 
 /// `evl_sink_get_stream`

@@ -23,6 +23,7 @@ fn every_function_does_what_it_is_for() {
             "snapshot",
             "snapshot-2",
             "reader",
+            "queued",
         ],
     );
 }

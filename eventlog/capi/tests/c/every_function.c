@@ -286,10 +286,12 @@ static void readers(void) {
     struct sockaddr_un address;
     char *path = path_of("socket"), found[256];
     int fd, fds[2];
+    uint64_t refused = 7;
 
     OK(evl_attach_options_init(&options, sizeof options));
     CHECK(options.queue_bytes == 8 << 20);
     options.linger_ns = 10 * SECOND;
+    options.readers = 2;
     OK(evl_attach(log, sink, &options, &reader));
     OK(evl_sink_release(sink));
     OK(evl_message(log, "for the reader", EVL_NUL_ENDED));
@@ -332,11 +334,52 @@ static void readers(void) {
         CHECK(recv(fd, &first, 1, MSG_PEEK) == 1);
     }
     OK(evl_message(log, "for the socket", EVL_NUL_ENDED));
+    OK(evl_listener_refused(unix_listener, &refused));
+    CHECK(refused == 0);
     OK(evl_listener_close(unix_listener));
     OK(evl_listener_close(tcp_listener));
     OK(evl_drop(log));
     read_all(fd, "for the socket");
     free(path);
+}
+
+static void queue(void) {
+    evl_attach_options options;
+    evl_sink sink = file_sink("queued.eventlog"), stuck;
+    evl_statistics statistics;
+    evl_log log;
+    int fds[2];
+    OK(evl_sink_queue(sink, NULL));
+    OK(evl_create(NULL, sink, &log));
+    OK(evl_message(log, "by the queue", EVL_NUL_ENDED));
+
+    /* A pipe that nobody reads holds up nothing. */
+    CHECK(pipe(fds) == 0);
+    OK(evl_attach_options_init(&options, sizeof options));
+    options.queue_bytes = 100000;
+    options.linger_ns = 1000000;
+    OK(evl_sink_fd(fds[1], EVL_CLOSE, &stuck));
+    OK(evl_sink_queue(stuck, &options));
+    OK(evl_set_sink(log, stuck, EVL_KEEP_PREVIOUS, EVL_HEADER));
+    {
+        static char text[60000];
+        int at;
+        memset(text, 'x', sizeof text);
+        for (at = 0; at < 8; at++) {
+            OK(evl_message(log, text, sizeof text));
+            OK(evl_flush(log));
+        }
+    }
+    OK(evl_set_sink(log, sink, EVL_CLOSE_PREVIOUS, EVL_CONTINUE));
+    OK(evl_sink_release(stuck));
+    OK(evl_message(log, "by the queue", EVL_NUL_ENDED));
+    statistics.size = sizeof statistics;
+    close(fds[0]);
+    OK(evl_stop(log, &statistics));
+    CHECK(statistics.lost.sink > 0 && statistics.lost.full == 0);
+    OK(evl_drop(log));
+    OK(evl_sink_release(sink));
+    CHECK(count_in_file("queued.eventlog", "by the queue") == 2);
 }
 
 int main(int argc, char **argv) {
@@ -347,6 +390,7 @@ int main(int argc, char **argv) {
     redirection();
     memory();
     recorder();
+    queue();
     readers();
     return 0;
 }

@@ -75,6 +75,8 @@ static void nulls(void) {
     GIVES(EVL_ERR_NULL, evl_listen_tcp(no_log, "127.0.0.1:0", 0, NULL, &no_listener));
     GIVES(EVL_ERR_NULL, evl_listener_address(no_listener, NULL, 0));
     GIVES(EVL_ERR_NULL, evl_listener_close(no_listener));
+    GIVES(EVL_ERR_NULL, evl_listener_refused(no_listener, &number));
+    GIVES(EVL_ERR_NULL, evl_sink_queue(no_sink, NULL));
     GIVES(EVL_ERR_NULL, evl_sticky_remove(no_sticky));
 
     /* Pointers. */
@@ -202,6 +204,10 @@ static void life_and_ends(void) {
     GIVES(EVL_ERR_STOPPED, evl_capability_new(log, &late));
     GIVES(EVL_ERR_STOPPED, evl_set_sink(log, new_sink, EVL_CLOSE_PREVIOUS, EVL_HEADER));
     GIVES(EVL_ERR_STOPPED, evl_emit_sticky(log, 9, NULL, 0, &sticky));
+    {
+        evl_listener late_listener;
+        GIVES(EVL_ERR_STOPPED, evl_listen_tcp(log, "127.0.0.1:0", 0, NULL, &late_listener));
+    }
     GIVES(EVL_ERR_DETACHED, evl_detach(reader, NULL));
     GIVES(EVL_ERR_STALE, evl_detach(reader, NULL));
     statistics = statistics_of(log);
@@ -430,7 +436,12 @@ static void values_out_of_bounds(void) {
     REFUSED(EVL_ERR_ARGUMENT, "EVL_ANYWHERE", evl_listen_tcp(log, "0.0.0.0:0", 0, NULL, &listener));
     GIVES(EVL_ERR_ARGUMENT, evl_listen_tcp(log, "127.0.0.1:0", EVL_CLOSE, NULL, &listener));
     GIVES(EVL_ERR_IO, evl_listen_unix(log, "/nowhere/at/all", NULL, &listener));
+    OK(evl_attach_options_init(&options, sizeof options));
+    options.readers = 0;
+    REFUSED(EVL_ERR_ARGUMENT, "readers is 0", evl_listen_tcp(log, "127.0.0.1:0", 0, &options, &listener));
     OK(evl_listen_tcp(log, "127.0.0.1:0", EVL_ANYWHERE, NULL, &listener));
+    REFUSED(EVL_ERR_NULL, "refused", evl_listener_refused(listener, NULL));
+    GIVES(EVL_ERR_USED, evl_sink_queue(sink, NULL));
     REFUSED(EVL_ERR_TOO_LARGE, "room for 4 bytes", evl_listener_address(listener, small, sizeof small));
     GIVES(EVL_ERR_NULL, evl_listener_address(listener, NULL, 0));
     OK(evl_listener_close(listener));
