@@ -21,6 +21,7 @@ headers_compile() {
 
 # What the headers declare is what the shared library exports, and nothing else.
 symbols() {
+    cargo build --locked --quiet -p ghc-eventlog-capi
     grep -hoP '^EVL_API [^(;]*?\b\K\w+(?=[(;\[])' "${headers[@]}" | sort >"$work/declared"
     nm -D --defined-only "$TARGET/debug/libghceventlog.so" | awk '{ print $NF }' | sort >"$work/exported"
     [ "$(wc -l <"$work/declared")" -ge 60 ] || die "the headers declare only: $(cat "$work/declared")"
@@ -70,6 +71,7 @@ END
 }
 
 under_valgrind() {
+    cargo build --locked --quiet -p ghc-eventlog-capi
     local command=(valgrind -q --error-exitcode=9 "--errors-for-leak-kinds=definite,indirect")
     canary
     if "${command[@]}" --leak-check=full "$work/canary" 2>/dev/null; then die "valgrind sees no leak"; fi
@@ -120,7 +122,6 @@ installed() {
 
 # Each part in a shell of its own, in which every command must succeed.
 if [ $# = 0 ]; then
-    cargo build --locked --quiet -p ghc-eventlog-capi
     for part in headers_compile symbols c cxx under_valgrind under_address_sanitizer installed; do
         step "capi: $part" bash .ci/capi.sh "$part"
     done
