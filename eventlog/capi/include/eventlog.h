@@ -166,8 +166,9 @@ typedef struct evl_attach_options evl_attach_options;
 /* Gives a sink that has not been used, and is no memory, a queue and a thread of its own: a write that blocks, for ever
  * even, holds up no call of the log and no reader. Of `options`, which may be null, queue_bytes and linger_ns are heeded:
  * blocks that do not fit into the queue are counted as lost to the sink, and told in its log; evl_stop and
- * evl_sink_close wait as long as it lingers; what it has not taken by then is lost, and EVL_ERR_SINK. That it does not take the header is
- * no error of evl_create or evl_set_sink, and evl_flush returns when everything is in the queue. EVL_ERR_USED. */
+ * evl_sink_close wait as long as it lingers; what it has not taken by then is lost, and EVL_ERR_SINK. That it does not
+ * take the header is no error of evl_create or evl_set_sink, and evl_flush returns when everything is in the queue.
+ * EVL_ERR_USED. */
 EVL_API int evl_sink_queue(evl_sink sink, const evl_attach_options *options);
 
 /* The stream that a sink of evl_sink_stream writes to. EVL_ERR_ARGUMENT where it is another kind of sink. */
@@ -282,7 +283,7 @@ EVL_API int evl_now(evl_log log, uint64_t *nanoseconds);
 /* ---- Events ------------------------------------------------------------------------------------------------ */
 
 /* Functions with `log` write to the shared buffer, for what is no capability's; those with `capability` to its buffer,
- * which is faster. Neither locks, waits or does I/O, unless the policy is EVL_WAIT.
+ * which is faster. Neither waits or does I/O, unless the policy is EVL_WAIT.
  * Codes of all of them: EVL_ERR_FULL and EVL_ERR_STOPPED, and the event is counted as lost; others, and it is not. */
 
 /* The length of a text that ends with a NUL. */

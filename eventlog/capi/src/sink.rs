@@ -34,14 +34,17 @@ pub(crate) struct SinkObject {
     state: Mutex<State>,
     /// Of a sink that is memory, what is taken out.
     popper: Option<Popper>,
-    /// The stream that it writes to. Never followed, only told.
-    stream: *mut libc::FILE,
+    /// The stream that it writes to, or null.
+    stream: Told,
 }
 
-// SAFETY: the stream is not followed.
-unsafe impl Send for SinkObject {}
-// SAFETY: as above; everything else is behind a lock.
-unsafe impl Sync for SinkObject {}
+/// A stream that is told to whoever asks, and never followed here.
+struct Told(*mut libc::FILE);
+
+// SAFETY: a pointer that is not followed is a number.
+unsafe impl Send for Told {}
+// SAFETY: as above.
+unsafe impl Sync for Told {}
 
 /// What it is used for.
 enum State {
@@ -61,7 +64,7 @@ impl SinkObject {
         SinkObject {
             state: Mutex::new(State::Writer(writer)),
             popper: None,
-            stream: ptr::null_mut(),
+            stream: Told(ptr::null_mut()),
         }
     }
 
@@ -70,7 +73,7 @@ impl SinkObject {
         SinkObject {
             state: Mutex::new(State::Sink(sink)),
             popper,
-            stream: ptr::null_mut(),
+            stream: Told(ptr::null_mut()),
         }
     }
 
@@ -82,14 +85,14 @@ impl SinkObject {
         // SAFETY: as the caller says.
         let stream = unsafe { Stream::new(file, is_owned) };
         SinkObject {
-            stream: file.as_ptr(),
+            stream: Told(file.as_ptr()),
             ..SinkObject::of_writer(Box::new(stream))
         }
     }
 
     /// The stream that it writes to; null where it writes to none.
     pub(crate) const fn stream(&self) -> *mut libc::FILE {
-        self.stream
+        self.stream.0
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -366,7 +369,7 @@ unsafe extern "C" fn evl_sink_get_stream(
     entry(|| {
         // SAFETY: the header asks for a valid place.
         let mut out = unsafe { Out::new(out, "stream") }?;
-        let stream = sink.get()?.stream;
+        let stream = sink.get()?.stream.0;
         if stream.is_null() {
             return Err(Failure::new(Code::Argument, "that sink is no stream"));
         }
