@@ -253,8 +253,7 @@ impl Outputs {
         }
     }
 
-    /// Hands out a block that another writer has made, in which there may be events that are to be looked at where
-    /// it `is_tracked`.
+    /// Hands out a block that another writer has made, with the places of the events in it that are to be looked at.
     ///
     /// # Errors
     /// The primary output's, as for [`drain`](Self::drain). The block is its own all the same.
@@ -262,10 +261,10 @@ impl Outputs {
         &mut self,
         marker: &BlockMarker,
         body: &[u8],
-        is_tracked: bool,
+        notable: &[u32],
         extent: Extent,
     ) -> io::Result<()> {
-        self.look_at(marker, body, is_tracked);
+        self.look_at(marker, body, notable);
         let keeps = match extent {
             Extent::Complete | Extent::Ready => self.has_room(body.len()),
             Extent::All => true,
@@ -281,12 +280,12 @@ impl Outputs {
     }
 
     /// As [`pass_on`](Self::pass_on), where blocks are kept in memory, which takes the write as it is.
-    pub(crate) fn pass_on_whole(&mut self, marker: &BlockMarker, write: Handed, is_tracked: bool) {
+    pub(crate) fn pass_on_whole(&mut self, marker: &BlockMarker, write: Handed, notable: &[u32]) {
         let Some(store) = self.store().map(Arc::clone) else {
             return;
         };
         let body = &write[BlockMarker::LEN..];
-        self.look_at(marker, body, is_tracked);
+        self.look_at(marker, body, notable);
         let Primary::Writer { delivery, .. } = &mut self.primary;
         delivery.count_block(body.len());
         self.offer(marker, body);
@@ -294,12 +293,9 @@ impl Outputs {
     }
 
     /// Takes in what another writer's block tells.
-    fn look_at(&mut self, marker: &BlockMarker, body: &[u8], is_tracked: bool) {
+    fn look_at(&mut self, marker: &BlockMarker, body: &[u8], notable: &[u32]) {
         self.time.see(marker.begin.max(marker.end));
-        if is_tracked {
-            self.sticky
-                .observe(marker.cap, body, &mut lock(&self.marks));
-        }
+        self.sticky.observe_at(marker.cap, body, notable);
     }
 
     /// Gives a block to the primary output; where it does not keep it, counts what it misses.

@@ -183,7 +183,7 @@ impl Relayed {
                             continue;
                         };
                         self.passed.entry(marker.cap).or_default().blocks += 1;
-                        outputs.pass_on(&marker, &block[BlockMarker::LEN..], false, extent)?;
+                        outputs.pass_on(&marker, &block[BlockMarker::LEN..], &[], extent)?;
                     }
                 }
                 None => return Ok(()),
@@ -206,7 +206,7 @@ impl Relayed {
             drop(pieces);
             if let Some((marker, content)) = whole {
                 let ends_round = self.count(&marker, content);
-                outputs.pass_on_whole(&marker, write, content.is_tracked);
+                outputs.pass_on_whole(&marker, write, self.mender.notable(content));
                 if ends_round || outputs.sticky().remembers_too_many() {
                     outputs.end_round();
                 }
@@ -220,7 +220,7 @@ impl Relayed {
             };
             let content = piece.content();
             let ends_round = self.count(&marker, content);
-            let done = outputs.pass_on(&marker, body, content.is_tracked, extent);
+            let done = outputs.pass_on(&marker, body, self.mender.notable(content), extent);
             outcome = outcome.and(done);
             if ends_round || outputs.sticky().remembers_too_many() {
                 outputs.end_round();

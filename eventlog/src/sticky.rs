@@ -223,6 +223,22 @@ impl Sticky {
         (count, rest)
     }
 
+    /// Takes in what a block holds of such events at these places; there may be others there. None is marked by the
+    /// program.
+    pub(crate) fn observe_at(&mut self, cap: Option<CapNo>, block: &[u8], places: &[u32]) {
+        let header = Arc::clone(&self.header);
+        for raw in format::events_at(block, &header, places) {
+            if let Some((thread, last)) = step(&raw, self.passes) {
+                self.thread(cap, raw.time, thread, last);
+            } else if is_tracked(raw.id) {
+                // What has another layout than today's tells nothing.
+                if let Ok(Decoded::Known(event)) = raw.decode() {
+                    self.track(cap, &raw, &event);
+                }
+            }
+        }
+    }
+
     /// Forgets what the program has removed.
     pub(crate) fn unmark(&mut self, marks: &mut Marks) {
         for number in marks.take_removed() {

@@ -59,4 +59,5 @@ pub use value::{
     CapNo, CapsetId, CapsetType, CostCentreFlags, HeapBreakdown, KernelThreadId, LossCause,
     StopStatus, TaskId, ThreadId,
 };
+pub(crate) use walk::events_at;
 pub use walk::{Events, events};

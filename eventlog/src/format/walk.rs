@@ -38,6 +38,18 @@ pub fn events<'a>(body: &'a [u8], header: &'a Header) -> Events<'a> {
     }
 }
 
+/// The events at these places of a body, where there are some that are whole.
+pub(crate) fn events_at<'a>(
+    body: &'a [u8],
+    header: &'a Header,
+    places: &'a [u32],
+) -> impl Iterator<Item = RawEvent<'a>> {
+    places.iter().filter_map(move |place| {
+        let rest = body.get(*place as usize..)?;
+        events(rest, header).next()?.ok()
+    })
+}
+
 /// An iterator over the events of a block, see [`events`].
 ///
 /// ```

@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::format::{CapNo, Header, RawEvent, ThreadId, events};
+use crate::format::{CapNo, Header, RawEvent, ThreadId, events, events_at};
 
 /// Threads that are remembered: the last ones made, as their numbers are given in turn.
 const THREADS: usize = 4096;
@@ -37,6 +37,12 @@ struct Cap {
     end: u64,
     /// The thread that its last block left running.
     running: Option<ThreadId>,
+}
+
+/// Whether events of that type tell where a thread is.
+#[inline(always)]
+pub(super) const fn tells_of_a_thread(id: u16) -> bool {
+    matches!(id, 1 | 2 | 4)
 }
 
 /// What blocks have told so far. Bounded: a slot for each of the last threads, and the capabilities.
@@ -117,16 +123,22 @@ impl Evidence {
         }
     }
 
-    /// Learns from a block of `cap` that ended at `end`. Its events must be sound.
-    pub(super) fn learn(&mut self, cap: CapNo, end: u64, body: &[u8], header: &Header) {
+    /// Learns from a block of `cap` that ended at `end`, of the events at the `notable` places of it. They must be
+    /// sound.
+    pub(super) fn learn(
+        &mut self,
+        cap: CapNo,
+        end: u64,
+        body: &[u8],
+        header: &Header,
+        notable: &[u32],
+    ) {
         let Cap {
             end: before,
             mut running,
         } = self.caps.get(&cap).copied().unwrap_or_default();
-        for raw in events(body, header) {
-            let Ok(raw) = raw else { break };
-            // Most events are none of these, and every event of a log comes along here.
-            if !matches!(raw.id, 1 | 2 | 4) {
+        for raw in events_at(body, header, notable) {
+            if !tells_of_a_thread(raw.id) {
                 continue;
             }
             match Hint::of(&raw) {

@@ -1,5 +1,7 @@
 //! One write in, whole blocks out. Nothing here reads, writes or waits.
 
+use std::mem;
+
 use super::error::{SetAside, SetAsideReason};
 use super::evidence::Evidence;
 use super::mends::Mends;
@@ -68,6 +70,8 @@ pub struct Mender {
     ended: bool,
     block_limit: usize,
     evidence: Evidence,
+    /// Where the events are, in the bodies of the last write's blocks, that tell more than that they were there.
+    notable: Vec<u32>,
     mends: Mends,
 }
 
@@ -123,6 +127,7 @@ impl Mender {
             ended: false,
             block_limit: bytes.min(u32::MAX as usize),
             evidence: Evidence::new(),
+            notable: Vec::new(),
             mends: Mends::default(),
         }
     }
@@ -162,7 +167,7 @@ impl Mender {
         &self,
         write: &'w [u8],
     ) -> Result<impl Iterator<Item = (BlockMarker, &'w [u8])>, SetAside> {
-        let plan = self.plan(write)?;
+        let plan = self.plan(write, &mut Vec::new())?;
         let loose = self.header.as_ref().filter(|_| !plan.loose.is_empty());
         let loose = loose.map(|header| (marker_for(plan.loose, None, header), plan.loose));
         let blocks = Pieces {
@@ -188,7 +193,11 @@ impl Mender {
     pub fn take<'w>(&mut self, write: &'w [u8]) -> Result<Pieces<'w>, SetAside> {
         self.mends.writes += 1;
         self.mends.bytes += write.len() as u64;
-        match self.plan(write) {
+        let mut notable = mem::take(&mut self.notable);
+        notable.clear();
+        let planned = self.plan(write, &mut notable);
+        self.notable = notable;
+        match planned {
             Ok(plan) => Ok(self.carry_out(plan)),
             Err(aside) => {
                 if aside.reason == SetAsideReason::OtherHeader {
@@ -232,7 +241,12 @@ impl Mender {
         &self.mends
     }
 
-    fn plan<'w>(&self, write: &'w [u8]) -> Result<Plan<'w>, SetAside> {
+    /// Where the events are, in the body of a block of the last write, that tell more than that they were there.
+    pub(crate) fn notable(&self, of: Content) -> &[u32] {
+        self.notable.get(of.notable()).unwrap_or_default()
+    }
+
+    fn plan<'w>(&self, write: &'w [u8], notable: &mut Vec<u32>) -> Result<Plan<'w>, SetAside> {
         let mut plan = Plan::default();
         if write.is_empty() {
             return Ok(plan);
@@ -291,7 +305,7 @@ impl Mender {
 
         let rest = &write[at..];
         if !begins_with_marker(rest) {
-            let content = loose_events(rest, header)
+            let content = loose_events(rest, header, notable)
                 .map_err(|error| SetAside::framing(error, at as u64, write.len()))?;
             let len = content.len;
             plan.loose = &rest[..len];
@@ -334,7 +348,7 @@ impl Mender {
                 let kind = DecodeErrorKind::BlockTooShort { size, least };
                 return Err(fault(at, SetAsideReason::Framing(kind)));
             };
-            let walked = walk(body, header).map_err(|error| {
+            let walked = walk(body, header, notable).map_err(|error| {
                 SetAside::framing(error, (at + BlockMarker::LEN) as u64, write.len())
             })?;
             check_limit(at, BlockMarker::LEN + walked.len)?;
@@ -382,7 +396,10 @@ impl Mender {
             };
             let marker = marker_for(plan.loose, cap, header);
             if let Some(cap) = cap {
-                self.evidence.learn(cap, marker.end, plan.loose, header);
+                let notable = self.notable.get(plan.loose_content.notable());
+                let notable = notable.unwrap_or_default();
+                self.evidence
+                    .learn(cap, marker.end, plan.loose, header, notable);
             }
             mends.markers_added += 1;
             mends.markers_without_cap += u64::from(cap.is_none());
@@ -390,9 +407,10 @@ impl Mender {
         }
         let mut blocks = pieces.clone();
         while let Some(block) = blocks.next_block() {
-            if let Some(cap) = block.marker.cap {
+            let notable = self.notable.get(blocks.contents.pop().notable());
+            if let (Some(cap), Some(notable)) = (block.marker.cap, notable) {
                 self.evidence
-                    .learn(cap, block.marker.end, block.body, header);
+                    .learn(cap, block.marker.end, block.body, header, notable);
             }
         }
 
@@ -439,20 +457,24 @@ fn parse_header(bytes: &[u8]) -> Result<(Header, usize), DecodeError> {
 }
 
 /// The events in the body of a block, an end marker left out.
-fn walk(body: &[u8], header: &Header) -> Result<Content, DecodeError> {
-    let mut content = Content::default();
+fn walk(body: &[u8], header: &Header, notable: &mut Vec<u32>) -> Result<Content, DecodeError> {
+    let mut content = Content::after(notable);
     for event in events(body, header) {
-        content.add(&event?);
+        content.add(&event?, notable);
     }
     Ok(content)
 }
 
 /// The events before the first block marker.
-fn loose_events(bytes: &[u8], header: &Header) -> Result<Content, DecodeError> {
-    let mut content = Content::default();
+fn loose_events(
+    bytes: &[u8],
+    header: &Header,
+    notable: &mut Vec<u32>,
+) -> Result<Content, DecodeError> {
+    let mut content = Content::after(notable);
     for event in events(bytes, header) {
         match event {
-            Ok(event) => content.add(&event),
+            Ok(event) => content.add(&event, notable),
             Err(error) if matches!(error.kind, DecodeErrorKind::MarkerInsideBlock { .. }) => break,
             Err(error) => return Err(error),
         }
@@ -476,7 +498,7 @@ fn loose_events(bytes: &[u8], header: &Header) -> Result<Content, DecodeError> {
 /// # Ok::<(), ghc_eventlog::relay::SetAside>(())
 /// ```
 pub fn header_of(write: &[u8]) -> Result<Header, SetAside> {
-    match Mender::new().plan(write)?.header {
+    match Mender::new().plan(write, &mut Vec::new())?.header {
         Some(FoundHeader::First(header, _)) => Ok(header),
         Some(FoundHeader::Repeated) | None => Err(SetAside {
             len: write.len(),

@@ -2,8 +2,10 @@
 
 use core::fmt;
 use core::iter::FusedIterator;
+use core::ops::Range;
 use std::collections::VecDeque;
 
+use super::evidence::tells_of_a_thread;
 use crate::format::{BlockMarker, CapNo, END_MARKER, EVENTS_LOST, RawEvent};
 use crate::sticky::is_tracked;
 
@@ -37,16 +39,35 @@ pub(crate) struct Content {
     pub(crate) len: usize,
     /// Events of the program, and not what tells of losses.
     pub(crate) events: u64,
-    /// Whether some of them tell what a log that begins later has to be told.
-    pub(crate) is_tracked: bool,
+    /// Which of the places of notable events are its own.
+    first_notable: u32,
+    past_notable: u32,
 }
 
 impl Content {
+    /// That of a block, as long as nothing has been found in it.
+    pub(super) fn after(notable: &[u32]) -> Self {
+        let next = notable.len() as u32;
+        Content {
+            first_notable: next,
+            past_notable: next,
+            ..Content::default()
+        }
+    }
+
     #[inline(always)]
-    pub(super) fn add(&mut self, event: &RawEvent<'_>) {
+    pub(super) fn add(&mut self, event: &RawEvent<'_>, notable: &mut Vec<u32>) {
         self.len += event.bytes().len();
         self.events += u64::from(event.id != EVENTS_LOST);
-        self.is_tracked |= is_tracked(event.id);
+        if is_tracked(event.id) || tells_of_a_thread(event.id) {
+            // A block is no longer than that says.
+            notable.push(event.offset as u32);
+            self.past_notable += 1;
+        }
+    }
+
+    pub(super) fn notable(&self) -> Range<usize> {
+        self.first_notable as usize..self.past_notable as usize
     }
 }
 
@@ -65,7 +86,7 @@ impl Contents {
         }
     }
 
-    fn pop(&mut self) -> Content {
+    pub(super) fn pop(&mut self) -> Content {
         let first = self.first.take();
         first
             .or_else(|| self.others.pop_front())
