@@ -2,7 +2,7 @@
 # Installs what the other scripts need and a bare Debian with rustup lacks.
 . "$(dirname "$0")/setup.sh"
 
-packages=(ca-certificates git gcc g++ gcc-multilib libc6-dev jq pkg-config shellcheck valgrind ghc libghc-ghc-events-dev)
+packages=(ca-certificates git gcc g++ gcc-multilib libc6-dev jq pkg-config shellcheck valgrind ghc ghc-prof libghc-ghc-events-dev)
 missing=()
 for p in "${packages[@]}"; do
     dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$p")

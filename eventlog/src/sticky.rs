@@ -228,8 +228,8 @@ impl Sticky {
     pub(crate) fn observe_at(&mut self, cap: Option<CapNo>, block: &[u8], places: &[u32]) {
         let header = Arc::clone(&self.header);
         for raw in format::events_at(block, &header, places) {
-            if let Some((thread, last)) = step(&raw, self.passes) {
-                self.thread(cap, raw.time, thread, last);
+            if let Some((thread, last)) = step(raw.id, raw.payload, self.passes) {
+                self.note_step(cap, raw.time, thread, last);
             } else if is_tracked(raw.id) {
                 // What has another layout than today's tells nothing.
                 if let Ok(Decoded::Known(event)) = raw.decode() {

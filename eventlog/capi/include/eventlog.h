@@ -504,7 +504,7 @@ EVL_API int evl_get_reader_statistics(evl_reader reader, evl_reader_statistics *
 
 /* ---- Haskell programs -------------------------------------------------------------------------------------- */
 
-/* GHC's run-time system (8.8 to 9.14) writes its event log with functions that it is given before it starts; see
+/* GHC's run-time system (9.0 to 9.14) writes its event log with functions that it is given before it starts; see
  * shim/README.md for the ways to give it these. They copy what it hands over and return: the threads of the program never
  * wait for a disk. What comes to more than the budget is lost, counted, and told in the log in its place.
  *

@@ -1,5 +1,5 @@
 /* Between GHC's run-time system and libghceventlog. A Haskell program that is to have whole cuts is linked with this
- * file; compile it by ghc, which knows where Rts.h is. See README.md beside it.
+ * file; compile it by ghc, which knows where Rts.h is. See ../haskell/README.md.
  *
  * It registers what the library cannot find out itself: how to make the run-time system hand over what is in its buffers
  * (from GHC 9.2 on a function does that; on 9.0 the buffers can be reached), and on 9.0 how to give them another size.

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-/// `EventLogWriter` of GHC 8.8 to 9.14.
+/// `EventLogWriter` of GHC 9.0 to 9.14.
 #[repr(C)]
 pub(super) struct EventLogWriter {
     init: unsafe extern "C" fn(),

@@ -1,4 +1,3 @@
-{-# LANGUAGE CApiFFI #-}
 -- |
 -- Module      : GHC.Eventlog.Live
 -- License     : MIT OR Apache-2.0
@@ -46,7 +45,7 @@ import Data.Int (Int8)
 import Data.Word (Word64, Word8)
 import Foreign.C
 import Foreign.Marshal.Alloc (alloca)
-import Foreign.Marshal.Utils (fromBool, with)
+import Foreign.Marshal.Utils (with)
 import Foreign.Ptr
 import Foreign.Storable (peek)
 import qualified GHC.IO.FD as FD

@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# haskell.sh [PART]...: real Haskell programs whose event log goes through the library: redirected under load, resized, in
+# memory, started again, forked, served; in every way of compiling. Each log is read by elv and by `ghc-events`.
+. "$(dirname "$0")/setup.sh"
+
+here=$PWD/eventlog/capi
+library=$TARGET/release/libghceventlog.a
+eventlog=$TARGET/release/eventlog
+elv=$TARGET/elv/elv
+built=$TARGET/haskell
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Whatever is said here is not said to the programs.
+unset EVENTLOG_SINK EVENTLOG_MODE EVENTLOG_BUDGET EVENTLOG_LISTEN GHCRTS
+
+# compile NAME SOURCE FLAG...: with the shim, and the run-time system's start wrapped.
+compile() {
+    local name=$1 source=$2
+    shift 2
+    mkdir -p "$built/$name.o"
+    ghc -v0 -Wall -Werror -O1 -rtsopts "$@" -i"$here/haskell/src" -outputdir "$built/$name.o" "$here/haskell/$source" \
+        "$here/shim/ghc_shim.c" "$library" -optl-Wl,--wrap=startEventLogging -o "$built/$name"
+}
+
+compile_writes() {
+    cc -std=c99 -O1 -g -Wall -Wextra -Werror -pedantic -I"$here/include" "$here/haskell/tests/writes.c" "$library" -pthread -ldl \
+        -lm -o "$built/writes"
+}
+
+# accepted LOG...: each is a whole log, by two decoders that know nothing of this project's.
+accepted() {
+    "$elv" check "$@" >"$work/elv.json" || die "elv refuses a log: $(jq -c 'select(.ok | not) | {file, errors}' "$work/elv.json")"
+    [ "$(jq -s 'map(select(.ok)) | length' "$work/elv.json")" = $# ] || die "elv has not read $# logs"
+    local log
+    for log; do
+        ghc-events show "$log" >"$work/shown" || die "ghc-events refuses $log"
+    done
+}
+
+# texts PATTERN LOG...: what matches in the logs' messages, sorted.
+texts() {
+    local pattern=$1
+    shift
+    cat "$@" | LC_ALL=C grep -aoE "$pattern" | LC_ALL=C sort
+}
+
+# each_once DIRECTORY EVENTS: every event of the four threads is in one of the logs, and in one only.
+each_once() {
+    local found
+    texts 't[0-3] #[0-9]+\.' "$1"/*.eventlog >"$work/found"
+    found=$(wc -l <"$work/found")
+    [ "$found" = $((4 * $2)) ] || die "$found events in $1 instead of $((4 * $2))"
+    [ "$(uniq "$work/found" | wc -l)" = "$found" ] || die "an event is twice in $1"
+}
+
+# cut_right DIRECTORY TIMES: what was said before a redirection is in the log before it, and what was said after in the next.
+cut_right() {
+    local time
+    for time in $(seq "$2"); do
+        texts "before $time\." "$1/$((time - 1)).eventlog" | grep -q . || die "what came before cut $time is not before it"
+        texts "after $time\." "$1/$time.eventlog" | grep -q . || die "what came after cut $time is not after it"
+    done
+}
+
+# redirect NAME EVENTS TIMES RTS-FLAG...
+redirect() {
+    local name=$1 events=$2 times=$3 directory=$work/$1.$RANDOM
+    shift 3
+    mkdir "$directory"
+    EVENTLOG_SINK=$directory/0.eventlog "$built/$name" "$directory" "$events" "$times" +RTS "$@" -RTS
+    each_once "$directory" "$events"
+    cut_right "$directory" "$times"
+    accepted "$directory"/*.eventlog
+    [ "$(find "$directory" -name '*.eventlog' | wc -l)" = $((times + 1)) ] || die "not every file is there"
+    echo "$((4 * events)) events over $((times + 1)) logs, each in one ($name $*)"
+}
+
+threaded() {
+    compile redirect tests/Redirect.hs -threaded -eventlog
+    redirect redirect 200000 20 -l -N2
+    redirect redirect 20000 10 -l -N2 -xn
+    redirect redirect 20000 10 -l -N2 -hT -i0.01
+}
+
+not_threaded() {
+    compile redirect-plain tests/Redirect.hs -eventlog
+    redirect redirect-plain 50000 20 -l
+}
+
+profiled() {
+    compile redirect-prof tests/Redirect.hs -prof -fprof-auto -threaded
+    redirect redirect-prof 20000 10 -l -N2 -hc -i0.01
+}
+
+# By RtsConfig, with the shared library and without the shim: then no cut is whole, and still no event is lost.
+by_configuration() {
+    local directory=$work/configured
+    mkdir -p "$directory" "$built/configured.o"
+    ln -sfn "$TARGET/release/libghceventlog.so" "$built/libghceventlog.so.0"
+    ghc -v0 -O1 -threaded -eventlog -no-hs-main -I"$here/include" -outputdir "$built/configured.o" \
+        "$here/haskell/tests/Rate.hs" "$here/haskell/examples/main.c" -L"$TARGET/release" -lghceventlog \
+        -optl-Wl,-rpath,"$built" -o "$built/configured"
+    (cd "$directory" && "$built/configured" 20000 +RTS -l -N2 >/dev/null)
+    # As GHC names it, where nothing is said.
+    accepted "$directory/configured.eventlog"
+    [ "$(texts 'an event of some words' "$directory/configured.eventlog" | wc -l)" = 40000 ] || die "events are missing"
+}
+
+memory() {
+    local directory=$work/memory chunks
+    mkdir "$directory"
+    compile memory tests/Memory.hs -threaded -eventlog
+    chunks=$(EVENTLOG_SINK=$directory/0.eventlog "$built/memory" "$directory" 300000 +RTS -l -N2)
+    [ "$chunks" -ge 4 ] || die "only $chunks chunks"
+    accepted "$directory"/*.eventlog
+    [ "$(texts 't0 #[0-9]+\.' "$directory"/chunk-*.eventlog | uniq | wc -l)" = 300000 ] || die "events of the chunks are missing"
+    [ "$(texts 'in the file( again)?\.' "$directory/0.eventlog" | tr '\n' ' ')" = "in the file again. in the file. " ] ||
+        die "the file does not go on where it was"
+    echo "300000 events in $chunks chunks"
+}
+
+restart() {
+    local directory=$work/restart
+    mkdir "$directory"
+    compile restart tests/Restart.hs -threaded -eventlog
+    EVENTLOG_SINK=$directory/0.eventlog "$built/restart" +RTS -l
+    accepted "$directory/0.eventlog"
+    [ "$(texts '(before the stop|while it is stopped|after the start)\.' "$directory/0.eventlog" | wc -l)" = 2 ] ||
+        die "both parts, and nothing else, must be in one log"
+}
+
+fork() {
+    local directory=$work/fork child
+    mkdir "$directory"
+    compile fork tests/Fork.hs -threaded -eventlog
+    child=$(EVENTLOG_SINK=$directory/0.eventlog "$built/fork" +RTS -l)
+    accepted "$directory/0.eventlog" "$directory/0.eventlog.$child"
+    [ "$(texts '(parent, (before|after)|child)\.' "$directory/0.eventlog" | tr '\n' ' ')" = "parent, after. parent, before. " ] ||
+        die "the parent's log is not the parent's"
+    [ "$(texts 'child\.' "$directory/0.eventlog.$child")" = "child." ] || die "the child's log is not the child's"
+}
+
+# What the environment says, and says wrongly.
+environment() {
+    local directory=$work/environment
+    mkdir "$directory"
+    compile restart tests/Restart.hs -threaded -eventlog
+    EVENTLOG_MODE=tape EVENTLOG_BUDGET=12 EVENTLOG_LISTEN=here EVENTLOG_SINK=$directory/%p.eventlog \
+        "$built/restart" +RTS -l 2>"$directory/told"
+    grep -qx 'eventlog: EVENTLOG_MODE=tape: must be file, memory or flight; file is taken' "$directory/told" || die "not told"
+    grep -q '^eventlog: EVENTLOG_BUDGET=12: .* 65571' "$directory/told" || die "not told"
+    grep -q '^eventlog: EVENTLOG_LISTEN=here: must be unix:PATH or tcp:ADDRESS:PORT' "$directory/told" || die "not told"
+    accepted "$directory"/[0-9]*.eventlog
+    EVENTLOG_SINK=$directory/no/such/directory "$built/restart" +RTS -l 2>"$directory/told"
+    grep -q '^eventlog: .*/no/such/directory: .*; nothing is written$' "$directory/told" || die "not told"
+    EVENTLOG_SINK=- "$built/restart" +RTS -l >"$directory/output.eventlog"
+    EVENTLOG_MODE=flight EVENTLOG_SINK=$directory/flight.eventlog "$built/restart" +RTS -l
+    accepted "$directory/output.eventlog" "$directory/flight.eventlog"
+    texts 'after the start\.' "$directory/flight.eventlog" | grep -q . || die "the newest is missing in the recording"
+}
+
+# What a run-time system does with its writer, from C: recorded writes, by two threads at once.
+captures() {
+    local name directory events
+    compile_writes
+    for name in plain small restart refused; do
+        directory=$work/capture-$name
+        mkdir "$directory"
+        events=$("$built/writes" replay "eventlog/tests/data/capture-$name.writes" "$directory")
+        accepted "$directory"/*.eventlog
+        "$eventlog" replay "eventlog/tests/data/capture-$name.writes" -o "$work/whole.eventlog" >/dev/null
+        "$eventlog" stats --json "$work/whole.eventlog" >"$work/whole.json"
+        # Markers of blocks are counted there, too.
+        [ "$(jq -s '.[0] | .events - .blocks' "$work/whole.json")" = "$events" ] || die "$name: $events events"
+        # Messages are told once, whatever late logs are told besides.
+        [ "$(jq -s 'map(.counts["19"] // 0) | add' "$work/elv.json")" = "$(jq -s '.[0].counts["19"] // 0' "$work/whole.json")" ] ||
+            die "$name: messages are missing"
+    done
+}
+
+# The two programs that a user would copy.
+examples() {
+    local directory=$work/examples server
+    mkdir "$directory"
+    compile pauses examples/Pauses.hs -threaded -eventlog
+    (cd "$directory" && "$built/pauses" +RTS -l) | tee "$directory/said"
+    grep -qE '^[1-9][0-9]* garbage collections: [0-9.]+ ms in all, the longest [0-9.]+ ms$' "$directory/said" || die "no pauses"
+    accepted "$directory/pauses.eventlog"
+    compile server examples/Server.hs -threaded -eventlog
+    EVENTLOG_SINK=none "$built/server" "$directory/server.sock" 4 +RTS -l -N2 &
+    server=$!
+    for _ in $(seq 100); do [ -S "$directory/server.sock" ] && break; sleep 0.1; done
+    "$eventlog" tail "$directory/server.sock" >"$directory/tailed" &
+    "$eventlog" record "$directory/server.sock" -o "$directory/recorded.eventlog" >/dev/null
+    wait "$server" || die "the server has failed"
+    wait
+    grep -q 'begins request' "$directory/tailed" || die "nothing to be seen: $(cat "$directory/tailed")"
+    accepted "$directory/recorded.eventlog"
+    texts 'answers: begins request [0-9]+' "$directory/recorded.eventlog" | grep -q . || die "nothing recorded"
+}
+
+# What a full buffer costs the thread that hands it over, and what the log costs the program. The bounds leave room for a
+# machine that does other things, too; the numbers are for people.
+cost() {
+    local median most plain ghc=0 ours=0 now
+    compile_writes
+    read -r median most plain < <("$built/writes" cost eventlog/tests/data/capture-plain.writes)
+    echo "a write of 2 MiB, while the sink takes 3.7 ms for it: $median us (9 of 10 within $most us); to copy 2 MiB takes $plain us"
+    [ "$median" -le $((2 * plain + 500)) ] || die "a write costs more than that"
+    compile rate tests/Rate.hs -threaded -eventlog
+    mkdir -p "$built/rate-ghc.o"
+    ghc -v0 -O1 -threaded -eventlog -rtsopts -outputdir "$built/rate-ghc.o" "$here/haskell/tests/Rate.hs" -o "$built/rate-ghc"
+    for _ in 1 2 3 4 5; do
+        now=$("$built/rate-ghc" 1000000 +RTS -l -N1 -ol"$work/ghc.eventlog")
+        [ "$now" -le "$ghc" ] || ghc=$now
+        now=$(EVENTLOG_SINK=$work/ours.eventlog "$built/rate" 1000000 +RTS -l -N1)
+        [ "$now" -le "$ours" ] || ours=$now
+    done
+    echo "events a second: $ours with the library, $ghc with GHC's own writer"
+    [ $((ours * 10)) -ge $((ghc * 8)) ] || die "a program is slower by more than a fifth"
+}
+
+parts=(threaded not_threaded profiled by_configuration memory restart fork environment captures examples cost)
+if [ $# = 0 ]; then
+    cargo build --locked --quiet --release -p ghc-eventlog-capi -p eventlog-cli
+    [ -x "$elv" ] || bash .ci/elv.sh
+    mkdir -p "$built"
+    for part in "${parts[@]}"; do
+        step "haskell: $part" bash .ci/haskell.sh "$part"
+    done
+fi
+for part; do
+    [[ " ${parts[*]} " = *" $part "* ]] || die "usage: haskell.sh [PART]..., of ${parts[*]}"
+    "$part"
+done
