@@ -163,6 +163,10 @@ environment() {
 captures() {
     local name directory events
     compile_writes
+    # Nothing that has been freed is read, in either half.
+    mkdir "$work/valgrind"
+    valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
+        "$built/writes" replay eventlog/tests/data/capture-refused.writes "$work/valgrind" >/dev/null
     for name in plain small restart refused; do
         directory=$work/capture-$name
         mkdir "$directory"

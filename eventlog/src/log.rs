@@ -630,7 +630,8 @@ impl EventLog {
         }
     }
 
-    /// The clock that the log's time stamps are from.
+    /// The clock that the log's time stamps are from; but of a [relayed](Builder::relayed) log, whose stamps are the
+    /// other writer's, one that counts from its start.
     ///
     /// ```
     /// let log = ghc_eventlog::EventLog::builder().start(Vec::new())?;

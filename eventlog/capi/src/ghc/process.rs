@@ -40,6 +40,8 @@ pub(super) struct Process {
     writer: OnceLock<BlockWriter>,
     /// Whether the run-time system has begun to write, and has not ended.
     is_running: AtomicBool,
+    /// Whether it has been told that there is no log. Once is enough, whatever else is written.
+    has_complained: AtomicBool,
     /// Whether the program has said itself where the log goes.
     is_redirected: AtomicBool,
     state: Mutex<State>,
@@ -65,6 +67,9 @@ struct Started {
 
 /// The current one. What a parent had stays, and is not looked into but for what needs no lock.
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether the process's end brings the log to its end.
+static HAS_EXIT: AtomicBool = AtomicBool::new(false);
 
 impl Process {
     /// That of this process. Asks for the process's number, a system call.
@@ -107,6 +112,7 @@ impl Process {
             settings,
             writer: OnceLock::new(),
             is_running: AtomicBool::new(false),
+            has_complained: AtomicBool::new(false),
             is_redirected: AtomicBool::new(false),
             state: Mutex::default(),
         }
@@ -148,7 +154,11 @@ impl Process {
             Ok(writer) => {
                 let _ = writer.write(bytes);
             }
-            Err(failure) => complain(&failure.text()),
+            // Relaxed: nothing is told by it but that one caller is the first.
+            Err(failure) if !self.has_complained.swap(true, Ordering::Relaxed) => {
+                complain(&format!("{}; nothing is written", failure.text()));
+            }
+            Err(_) => {}
         }
     }
 
@@ -184,8 +194,9 @@ impl Process {
             object,
             listeners: listener.into_iter().collect(),
         });
-        if !self.is_child {
-            // SAFETY: the function stays, as the library is never unloaded. Children have inherited it.
+        // Relaxed: this is under the lock, and a child has inherited both.
+        if !HAS_EXIT.swap(true, Ordering::Relaxed) {
+            // SAFETY: the function stays, as the library is never unloaded.
             unsafe { libc::atexit(at_exit) };
         }
         Ok(self.writer.get_or_init(|| writer).clone())

@@ -8,7 +8,7 @@ use ghc_eventlog::format::Header;
 use std::ffi::{c_int, c_void};
 use std::mem;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// An event that run-time systems declare whose `flushEventLog` hands over what is in the buffers: those of GHC 9.2 and
 /// later. In 9.0 a function of that name does something else.
@@ -24,12 +24,15 @@ pub(super) struct Functions {
     buffer_bytes: Option<unsafe extern "C" fn() -> u64>,
 }
 
-/// What has been registered. A fork leaves it as it is: it is locked for a moment only, and by threads that
-/// do not fork meanwhile.
-static REGISTERED: Mutex<Option<Functions>> = Mutex::new(None);
+/// What has been registered last; what was before stays where it is, for those who have looked. No lock: it could be
+/// held when the process is forked.
+static REGISTERED: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
 
 fn registered() -> Option<Functions> {
-    *REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+    // Acquire: pairs with the Release in `evl_ghc_set_rts`.
+    let found = REGISTERED.load(Ordering::Acquire);
+    // SAFETY: null, or made there and never freed.
+    unsafe { found.as_ref() }.copied()
 }
 
 /// Makes the run-time system hand over what it holds. Says whether it has, all of it. No lock may be held: the
@@ -99,7 +102,8 @@ unsafe extern "C" fn evl_ghc_set_rts(functions: *const Functions) -> c_int {
         }
         // SAFETY: it is of that size.
         let functions = unsafe { *functions };
-        *REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions);
+        // Release: pairs with the Acquire in `registered`.
+        REGISTERED.store(Box::into_raw(Box::new(functions)), Ordering::Release);
         Ok(())
     })
 }
