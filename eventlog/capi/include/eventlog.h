@@ -596,8 +596,8 @@ EVL_API FILE *rts_getEventLogSink(void);
 EVL_API uint64_t rts_getEventLogChunk(int8_t **chunk);
 
 /* Changes the buffers while the program runs: those of the run-time system (each gets `size` bytes, on GHC 9.0 with the
- * shim), and the budget of the log: eight such buffers and 16 MiB at least, or `size` where only that can be changed.
- * All or nothing; at least 65571. Capabilities that come later have buffers of GHC's size. */
+ * shim), and the budget of the log: eight such buffers, and no less than EVENTLOG_BUDGET; or `size` where only that can be
+ * changed. All or nothing; at least 65571. Capabilities that come later have buffers of GHC's size. */
 EVL_API void rts_resizeEventLog(uint64_t size);
 
 /* Bytes of each of the run-time system's buffers, where that is known; else the budget. 0 where the log has not begun. */

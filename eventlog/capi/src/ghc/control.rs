@@ -16,9 +16,6 @@ use std::sync::Arc;
 /// Buffers of the run-time system that the log has room for where both are resized.
 const BUFFERS: u64 = 8;
 
-/// The least that the log is given then: it must not lose what it would not lose before.
-const USUAL_BUDGET: u64 = 16 << 20;
-
 /// `evl_ghc_log`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evl_ghc_log(out: *mut Id<Arc<LogObject>>) -> c_int {
@@ -134,16 +131,15 @@ unsafe extern "C" fn evl_ghc_snapshot(path: *const c_char) -> c_int {
 
 /// Resizes the buffers of the run-time system, if that is possible, and the log's budget. Says whether it was.
 pub(super) fn resize(bytes: u64) -> crate::code::Outcome<bool> {
-    let object = Process::current()
-        .object()
-        .ok_or_else(super::process::not_begun)?;
+    let process = Process::current();
+    let object = process.object().ok_or_else(super::process::not_begun)?;
     if bytes < LEAST_BUDGET as u64 {
         let text = format!("buffers of {bytes} bytes: at least {LEAST_BUDGET} are needed");
         return Err(Failure::new(Code::Argument, text));
     }
     let is_rts = rts::resize(bytes)?;
     let budget = match is_rts {
-        true => bytes.saturating_mul(BUFFERS).max(USUAL_BUDGET),
+        true => bytes.saturating_mul(BUFFERS).max(process.usual_budget()),
         false => bytes,
     };
     let budget = usize::try_from(budget).unwrap_or(usize::MAX);

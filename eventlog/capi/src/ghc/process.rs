@@ -24,6 +24,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+/// Bytes of what the sink has not taken where nothing is said.
+const BUDGET: usize = 16 << 20;
+
 /// Bytes of chunks in memory where nothing is said.
 const MEMORY: usize = 64 << 20;
 
@@ -44,6 +47,8 @@ pub(super) struct Process {
     has_complained: AtomicBool,
     /// Whether the program has said itself where the log goes.
     is_redirected: AtomicBool,
+    /// Held while the log is redirected: what was set before is known, and is let go of once.
+    turn: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -114,6 +119,7 @@ impl Process {
             is_running: AtomicBool::new(false),
             has_complained: AtomicBool::new(false),
             is_redirected: AtomicBool::new(false),
+            turn: Mutex::default(),
             state: Mutex::default(),
         }
     }
@@ -203,7 +209,7 @@ impl Process {
     }
 
     fn begin(&self, sink: &SinkObject, header: &Header) -> Outcome<(EventLog, BlockWriter)> {
-        let mut builder = EventLog::builder();
+        let mut builder = EventLog::builder().buffer_size(BUDGET);
         if let (Mode::File, Some(bytes)) = (self.settings.mode, self.settings.budget) {
             builder = builder.buffer_size(bytes);
         }
@@ -344,6 +350,16 @@ impl Process {
         rts::flush(object.as_ref().map(|object| &*object.header))
     }
 
+    /// The least that the log has for what its sink has not taken, where the run-time system's buffers are resized: it
+    /// must not lose what it would not lose before.
+    pub(super) fn usual_budget(&self) -> u64 {
+        let said = self
+            .settings
+            .budget
+            .filter(|_| self.settings.mode == Mode::File);
+        said.unwrap_or(BUDGET) as u64
+    }
+
     /// Goes on in another sink, or begins there.
     pub(super) fn set_sink(
         &self,
@@ -351,6 +367,12 @@ impl Process {
         previous: Previous,
         start: Start,
     ) -> Outcome {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.redirect(sink, previous, start)
+    }
+
+    /// As [`set_sink`](Self::set_sink), by whoever has the turn.
+    fn redirect(&self, sink: Arc<SinkObject>, previous: Previous, start: Start) -> Outcome {
         // Relaxed: only a child asks, later.
         self.is_redirected.store(true, Ordering::Relaxed);
         let mut state = self.state();
@@ -382,6 +404,7 @@ impl Process {
         previous: Previous,
         start: Start,
     ) -> Outcome {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.stream();
         let known = |sink: &&Arc<SinkObject>| match file {
             Some(file) => sink.stream() == file.as_ptr(),
@@ -395,7 +418,7 @@ impl Process {
             (None, Some(file)) => Arc::new(unsafe { SinkObject::of_stream(file, false) }),
             (None, None) => Arc::new(memory(self.settings.budget)),
         };
-        let outcome = self.set_sink(sink, previous, start);
+        let outcome = self.redirect(sink, previous, start);
         let is_done = match &outcome {
             Ok(()) => true,
             Err(failure) => failure.code == Code::PreviousSink,
