@@ -9,6 +9,9 @@ use std::path::PathBuf;
 /// The least budget: that of a log's buffers.
 pub(super) const LEAST_BUDGET: usize = 65_571;
 
+/// The largest budget of a log's buffers; memory may be as large as it is.
+const MOST_BUFFERS: usize = (u32::MAX as usize - 24) / 2;
+
 /// What the log begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
@@ -71,10 +74,15 @@ impl Settings {
         });
         let sink = read("EVENTLOG_SINK").map(place);
         let budget = read("EVENTLOG_BUDGET").and_then(|value| {
+            let most = match mode {
+                Mode::File => MOST_BUFFERS,
+                Mode::Memory | Mode::Flight => usize::MAX,
+            };
             let bytes = value.to_str().and_then(bytes_of);
+            let bytes = bytes.filter(|bytes| *bytes <= most);
             if bytes.is_none() {
                 let allowed = format!(
-                    "must be a number of bytes, or one with K, M or G behind it, of at least {LEAST_BUDGET}; \
+                    "must be a number of bytes, or one with K, M or G behind it, from {LEAST_BUDGET} to {most}; \
                      the default is taken"
                 );
                 wrong("EVENTLOG_BUDGET", &value, &allowed);
@@ -238,8 +246,8 @@ mod tests {
             complaints,
             [
                 "EVENTLOG_MODE=tape: must be file, memory or flight; file is taken",
-                "EVENTLOG_BUDGET=12: must be a number of bytes, or one with K, M or G behind it, of at least \
-                 65571; the default is taken",
+                "EVENTLOG_BUDGET=12: must be a number of bytes, or one with K, M or G behind it, from 65571 to \
+                 2147483635; the default is taken",
                 "EVENTLOG_LISTEN=/tmp/x: must be unix:PATH or tcp:ADDRESS:PORT; the log is not served",
             ]
         );
@@ -255,6 +263,13 @@ mod tests {
         }
         assert_eq!(bytes_of("64k"), None, "less than the least");
         assert_eq!(bytes_of("65571"), Some(65_571));
+        let large = |mode| {
+            read(&[("EVENTLOG_MODE", mode), ("EVENTLOG_BUDGET", "3G")])
+                .0
+                .budget
+        };
+        assert_eq!(large("memory"), usize::try_from(3_u64 << 30).ok());
+        assert_eq!(large("file"), None, "no log takes that");
     }
 
     #[test]
