@@ -68,7 +68,11 @@ redirect() {
     shift 3
     mkdir "$directory"
     # However busy the machine is, nothing is to be lost.
-    EVENTLOG_BUDGET=1G EVENTLOG_SINK=$directory/0.eventlog "$built/$name" "$directory" "$events" "$times" +RTS "$@" -RTS
+    (
+        # Where a heap profile is left.
+        cd "$directory"
+        EVENTLOG_BUDGET=1G EVENTLOG_SINK=$directory/0.eventlog "$built/$name" "$directory" "$events" "$times" +RTS "$@" -RTS
+    )
     each_once "$directory" "$events"
     cut_right "$directory" "$times"
     accepted "$directory"/*.eventlog
