@@ -28,17 +28,19 @@ macro_rules! object {
     ($name:literal, register $(, init = $init:path)? $(, fini = $fini:path)? $(,)?) => {
         $crate::object!($name $(, init = $init)? $(, fini = $fini)?);
         const _: () = {
+            // By its exported name the table of another object could be found, on which this one depends.
+            static OWN: $crate::Object = $crate::object!(@table $name, [$($init)?], [$($fini)?]);
             unsafe extern "C" {
                 fn evl_object_attach(object: *const $crate::Object) -> u32;
                 fn evl_object_detach(object: *const $crate::Object);
             }
             extern "C" fn attach() {
                 // SAFETY: the table lives as long as this library, whose destructor takes it back.
-                unsafe { evl_object_attach(&raw const evl_object_v1) };
+                unsafe { evl_object_attach(&raw const OWN) };
             }
             extern "C" fn detach() {
                 // SAFETY: destructors run when no code of this library is in use any more.
-                unsafe { evl_object_detach(&raw const evl_object_v1) };
+                unsafe { evl_object_detach(&raw const OWN) };
             }
             #[used]
             #[unsafe(link_section = ".init_array")]
@@ -52,13 +54,10 @@ macro_rules! object {
         #[doc(hidden)]
         #[allow(non_upper_case_globals, reason = "the host looks for this name")]
         #[unsafe(no_mangle)]
-        pub static evl_object_v1: $crate::Object = {
+        pub static evl_object_v1: $crate::Object =
+            $crate::object!(@table $name, [$($init)?], [$($fini)?]);
+        const _: () = {
             unsafe extern "C" {
-                // The linker defines them for a section whose name could be one of C.
-                #[link_name = "__start_evl_cc"]
-                static BEGIN: $crate::CostCentre;
-                #[link_name = "__stop_evl_cc"]
-                static END: $crate::CostCentre;
                 #[link_name = "evl_way_prof_abi1"]
                 static WAY: u8;
             }
@@ -71,18 +70,27 @@ macro_rules! object {
             #[used]
             #[unsafe(link_section = "evl_cc")]
             static NONE: [$crate::CostCentre; 0] = [];
-            $crate::Object {
-                size: ::core::mem::size_of::<$crate::Object>() as u32,
-                abi: $crate::ABI_MAJOR as u32,
-                name: ::core::concat!($name, "\0").as_ptr().cast(),
-                begin: &raw const BEGIN,
-                end: &raw const END,
-                host: &raw const $crate::HOST,
-                init: $crate::object!(@function $($init)?),
-                fini: $crate::object!(@function $($fini)?),
-            }
         };
     };
+    (@table $name:literal, [$($init:path)?], [$($fini:path)?]) => {{
+        unsafe extern "C" {
+            // The linker defines them for a section whose name could be one of C.
+            #[link_name = "__start_evl_cc"]
+            static BEGIN: $crate::CostCentre;
+            #[link_name = "__stop_evl_cc"]
+            static END: $crate::CostCentre;
+        }
+        $crate::Object {
+            size: ::core::mem::size_of::<$crate::Object>() as u32,
+            abi: $crate::ABI_MAJOR as u32,
+            name: ::core::concat!($name, "\0").as_ptr().cast(),
+            begin: &raw const BEGIN,
+            end: &raw const END,
+            host: &raw const $crate::HOST,
+            init: $crate::object!(@function $($init)?),
+            fini: $crate::object!(@function $($fini)?),
+        }
+    }};
     (@function) => { ::core::option::Option::None };
     (@function $function:path) => { ::core::option::Option::Some($function) };
 }

@@ -49,7 +49,7 @@ pub(super) fn while_loading<T>(call: impl FnOnce() -> T) -> (T, Vec<usize>) {
 pub unsafe extern "C" fn evl_object_attach(object: *const Object) -> u32 {
     let held = LOADING.with_borrow_mut(|loading| {
         let loading = loading.as_mut()?;
-        loading.push(object.addr());
+        loading.push(object.expose_provenance());
         Some(())
     });
     match held {
