@@ -11,9 +11,10 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What objects refer to, so that an ordinary `dlopen` in a program that is no host fails.
+#[allow(non_upper_case_globals, reason = "objects look for this name")]
 #[unsafe(no_mangle)]
 #[used]
-static evl_way_prof_abi1: u8 = 1;
+pub(super) static evl_way_prof_abi1: u8 = 1;
 
 /// Objects that have registered themselves, by the addresses of their tables.
 static ATTACHED: Mutex<Vec<(usize, Arc<ObjectCostCentres>)>> = Mutex::new(Vec::new());

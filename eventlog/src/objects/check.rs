@@ -11,18 +11,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-/// What every host exports, if it is linked as [`objects`](crate::objects#exports) says.
-const EXPORTS: [&str; 3] = [
-    "evl_way_prof_abi1",
-    "evl_object_attach",
-    "evl_object_detach",
-];
-
 /// What begins so is the host's, or nobody's.
 const PREFIX: &[u8] = b"evl_";
 
 /// The table that the host looks for.
 const TABLE: &[u8] = b"evl_object_v1";
+
+/// What makes thread-specific keys in the C library.
+const KEY_FUNCTIONS: [&str; 3] = ["pthread_key_create", "__pthread_key_create", "tss_create"];
 
 /// The symbols that a host exports for objects.
 ///
@@ -46,25 +42,8 @@ impl HostExports {
     #[must_use]
     pub fn complete() -> Self {
         HostExports {
-            names: EXPORTS.map(Cow::Borrowed).to_vec(),
+            names: super::exports::names().map(Cow::Borrowed).to_vec(),
         }
-    }
-
-    /// Those that the dynamic linker finds in this process now.
-    ///
-    /// ```
-    /// use ghc_eventlog::objects::HostExports;
-    ///
-    /// let here = HostExports::of_this_process();
-    /// assert!(!here.has("evl_object_attach") || HostExports::complete().has("evl_object_attach"));
-    /// ```
-    #[must_use]
-    pub fn of_this_process() -> Self {
-        let mut exports = Self::complete();
-        exports
-            .names
-            .retain(|name| super::linker::is_exported(name));
-        exports
     }
 
     /// The same, and these: what the program exports for its objects besides.
@@ -223,7 +202,7 @@ pub enum CheckError {
         /// That of this host's.
         host: u64,
     },
-    /// It wants symbols of the host that this one does not export.
+    /// It wants symbols of the host that this one does not have, or cannot offer.
     MissingHostSymbols {
         /// Their names.
         names: Vec<String>,
@@ -291,8 +270,7 @@ impl fmt::Display for CheckError {
             ),
             CheckError::MissingHostSymbols { names } => write!(
                 f,
-                "it needs {}, which this host does not export; link it with \
-                 -Wl,--export-dynamic-symbol=evl_*",
+                "it needs {}, which this host does not have",
                 names.join(", ")
             ),
             CheckError::NoTable => f.write_str("it does not export evl_object_v1"),
@@ -482,12 +460,8 @@ fn pins(dynamic: &Dynamic<'_>, wanted: impl Fn(&str) -> bool) -> Vec<PinReason> 
     if wanted("__cxa_thread_atexit_impl") || wanted("__cxa_thread_atexit") {
         pins.push(PinReason::ThreadLocals);
     }
-    if ["pthread_key_create", "__pthread_key_create", "tss_create"]
-        .iter()
-        .any(|name| wanted(name))
-    {
-        pins.push(PinReason::ThreadKeys);
-    }
+    let keys = KEY_FUNCTIONS.into_iter().filter(|name| wanted(name));
+    pins.extend(keys.map(|name| PinReason::ThreadKeys(name.to_owned())));
     pins
 }
 

@@ -2,8 +2,7 @@
 //! object was unmapped; Rust's standard library makes such a key for `std::thread::current()`. Here every key that the process
 //! makes is seen, so that unloading can delete those.
 //!
-//! The C library keeps the destructors to itself, hence the function below in the place of its own. Objects call it if the
-//! program exports it.
+//! The C library keeps the destructors to itself, hence the function below in the place of its own.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -48,10 +47,13 @@ unsafe extern "C" fn pthread_key_create(
     code
 }
 
-/// Whether objects call the function above. They do if the program exports it.
-pub(super) fn are_seen() -> bool {
+/// Whether keys that are made by the function of that name are seen. Linkers export the function above, since the C library
+/// has one of that name; other names go past it.
+pub(super) fn are_seen(by: &str) -> bool {
     let own = (pthread_key_create as *const ()).addr();
-    super::linker::address_of(c"pthread_key_create").is_some_and(|found| found.addr().get() == own)
+    by == "pthread_key_create"
+        && super::linker::address_of(c"pthread_key_create")
+            .is_some_and(|found| found.addr().get() == own)
 }
 
 /// Deletes the keys whose destructors lie there. What they hold for a thread is leaked.

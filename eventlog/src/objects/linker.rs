@@ -74,7 +74,23 @@ impl Library {
     /// Its code runs.
     pub(super) unsafe fn open(name: &CStr) -> Result<Self, Failure> {
         // SAFETY: the caller's.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        unsafe { Self::open_as(name, libc::RTLD_LOCAL) }
+    }
+
+    /// The same, with its symbols offered to the libraries that are opened later.
+    ///
+    /// # Safety
+    /// Its code runs, and is called by others.
+    pub(super) unsafe fn open_for_all(name: &CStr) -> Result<Self, Failure> {
+        // SAFETY: the caller's.
+        unsafe { Self::open_as(name, libc::RTLD_GLOBAL) }
+    }
+
+    /// # Safety
+    /// As for [`open`](Self::open).
+    unsafe fn open_as(name: &CStr, scope: c_int) -> Result<Self, Failure> {
+        // SAFETY: the caller's.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | scope) };
         NonNull::new(handle)
             .map(|handle| Library { handle })
             .ok_or_else(Failure::last)
@@ -175,11 +191,6 @@ fn each_library(mut look: impl FnMut(usize, &CStr, &[libc::Elf64_Phdr]) -> bool)
     let mut look: Look<'_> = &mut look;
     // SAFETY: `call` gets `look` back, which is there until this returns. It does not panic: what is passed here compares.
     unsafe { libc::dl_iterate_phdr(Some(call), (&raw mut look).cast()) };
-}
-
-/// Whether some library, or the program, exports that symbol for all.
-pub(super) fn is_exported(name: &str) -> bool {
-    CString::new(name).is_ok_and(|name| address_of(&name).is_some())
 }
 
 /// Where a symbol is that some library, or the program, exports for all.

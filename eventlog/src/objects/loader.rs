@@ -3,14 +3,14 @@
 //! One lock is held around the calls of the dynamic linker and what must be one step with them: of two who load one path
 //! directly, one finds the object taken. Nothing that the object runs by itself takes this lock.
 
-use super::attach;
-use super::check::{HostExports, inspect};
+use super::check::{CheckError, HostExports, inspect};
 use super::error::LoadError;
 use super::image::Image;
 use super::linker::Library;
 use super::object::{Inner, Object};
 use super::records::Table;
 use super::registry::{CostCentres, registry};
+use super::{attach, exports};
 use crate::EventLog;
 use ghc_eventlog_object::Object as ObjectTable;
 use std::ffi::{CString, OsStr};
@@ -193,7 +193,7 @@ impl Objects {
             move |source: io::Error| LoadError::Io { path, source }
         };
         let bytes = fs::read(&path).map_err(io(&path))?;
-        let exports = HostExports::of_this_process().with(options.exports);
+        let exports = HostExports::complete().with(options.exports);
         let info = match inspect(&bytes, &exports) {
             Ok(info) => info,
             Err(source) => return Err(LoadError::Check { path, source }),
@@ -212,6 +212,10 @@ impl Objects {
         drop(bytes);
 
         let mut held = hold();
+        if let Err(names) = exports::offer() {
+            let source = CheckError::MissingHostSymbols { names };
+            return Err(LoadError::Check { path, source });
+        }
         // SAFETY: the caller's.
         let (opened, attached) = attach::while_loading(|| unsafe { Library::open(&name) });
         let library = match opened {

@@ -1,9 +1,91 @@
-//! Profiled objects: shared libraries that are loaded, profiled and unloaded while the program runs.
+//! Profiled objects: shared libraries that are loaded, profiled and unloaded while the program runs (feature `objects`, Linux).
+//!
+//! An object is a shared library in Rust, C or C++ with *cost centres*: named places in its code. It is built with the package
+//! `ghc-eventlog-object`, or with `eventlog_object.h`. A program loads it, calls it, and unloads it again; a log
+//! has the cost centres' definitions, and samples say which of them each thread was in.
+//!
+//! ```no_run
+//! use ghc_eventlog::EventLog;
+//! use ghc_eventlog::objects::{LoadOptions, Objects, Unload};
+//! use std::time::Duration;
+//!
+//! let log = EventLog::builder().file("my.eventlog")?;
+//! let objects = Objects::with_log(&log);
+//! // SAFETY: the object is one of ours, and keeps the contract of `load`.
+//! let object = unsafe { objects.load("target/release/libsample_object.so", LoadOptions::new()) }?;
+//! for cost_centre in objects.cost_centres().iter() {
+//!     println!("{}: {}", cost_centre.id, cost_centre.label);
+//! }
+//! // SAFETY: this is the function's type.
+//! let run = unsafe { object.symbol::<unsafe extern "C" fn(u64) -> u64>(c"sample_run") }?;
+//! if let Some(entered) = object.enter() {
+//!     // SAFETY: the function takes any number.
+//!     unsafe { entered.get(&run)(1_000) };
+//! }
+//! match object.unload(Duration::from_secs(1))? {
+//!     Unload::Unmapped => println!("nothing is left of it"),
+//!     pinned => println!("{pinned}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - **Nothing runs before it is judged.** [`inspect`] reads a note in the file: version, way, sizes and fingerprint of the tables that both
+//!   share, the symbols that it wants of the host, and what could run while the dynamic linker is still at work. What does not
+//!   fit is refused with an error that says why.
+//! - **What was judged is what is mapped**: a sealed copy in memory. A file that is replaced or overwritten changes nothing, and is a new object
+//!   when it is loaded again. ([`LoadOptions::direct`] maps the file itself, for debuggers.)
+//! - **Readers never follow a pointer into an object.** The [list](Registry::cost_centres) is a snapshot of copies; the
+//!   [`stack`] of each thread holds numbers, which are never used twice.
+//! - **Unloading drains, then proves.** No new calls; the open ones are waited for, or the object is [`Busy`], and goes on. In the end the dynamic
+//!   linker is asked whether it is gone.
+//!
+//! # What dlclose does, and what becomes of it here
+//!
+//! | trap | outcome |
+//! |---|---|
+//! | a call is open, or a thread is within a cost centre | [`Busy`]: loaded as before |
+//! | a thread unloads the object that it is within | [`Busy`], by its own call |
+//! | a thread local with a destructor (also one of the standard library: `std::thread::spawn`), touched by a thread that lives | [`Pinned`](Unload::Pinned) by [`ThreadLocals`](PinReason::ThreadLocals); the destructor runs at the thread's end, and the first library that is closed after that takes the object with it |
+//! | the same, but the thread has ended | [`Unmapped`](Unload::Unmapped) |
+//! | a thread-specific key, as `std::thread::current()` makes one in an object: its destructor would be called when the thread ends, and be gone | the key is deleted first (what it holds is leaked), then [`Unmapped`](Unload::Unmapped) |
+//! | a key that is made by a function that goes past the program (`tss_create`) | [`Pinned`](Unload::Pinned) by [`ThreadKeys`](PinReason::ThreadKeys), not closed |
+//! | a signal handler that is left behind | [`Pinned`](Unload::Pinned) by [`SignalHandler`](PinReason::SignalHandler), not closed |
+//! | a unique symbol, as C++ makes for a static variable of an inline function | [`Pinned`](Unload::Pinned) by [`UniqueSymbol`](PinReason::UniqueSymbol) |
+//! | `-z nodelete` | [`Pinned`](Unload::Pinned) by [`NoDelete`](PinReason::NoDelete) |
+//! | somebody else has it open, or another library needs it | [`Pinned`](Unload::Pinned) by [`OpenElsewhere`](PinReason::OpenElsewhere), until that is closed |
+//! | functions for `atexit`, destructors of static variables | run when it is closed, then [`Unmapped`](Unload::Unmapped) |
+//! | panics that are caught in the object, printing | [`Unmapped`](Unload::Unmapped) |
+//! | a standard library that is shared (`-C prefer-dynamic`) | not loaded: [`SharedStd`](CheckError::SharedStd) |
+//! | functions that the dynamic linker calls while it loads (ifunc), also where it fails then | not loaded: [`Resolvers`](CheckError::Resolvers) |
+//! | a file that is overwritten while it is loaded | nothing: a copy is loaded. [Directly](LoadOptions::direct) it is undefined |
+//! | the same path is loaded again | a new object. [Directly](LoadOptions::direct) the dynamic linker would give the old one: [`AlreadyLoaded`](LoadError::AlreadyLoaded) |
+//! | the process exits with objects loaded | destructors run, as in any program |
+//! | a thread of the object that goes on, a callback that somebody has kept, a thread that has used the object and ends while it is unloaded | cannot be seen: the contract of [`load`](Objects::load) |
+//!
+//! A pinned object is out of the list, cannot be called, and costs its memory and a file descriptor.
+//!
+//! # Objects that no loader loads
+//!
+//! One that is linked into the program, or opened by an ordinary `dlopen`, registers itself by a constructor (`register` of `object!`, or
+//! `EVL_SELF_REGISTER`), and takes itself out by a destructor: a Rust program has cost centres of its own that way. Under a loader that does
+//! nothing, so an object is in the list once.
+//!
+//! # Exports
+//!
+//! Objects refer to symbols of this crate, so that an ordinary `dlopen` in another program fails. A loader offers them to the dynamic linker by itself. A
+//! program that opens objects by an ordinary `dlopen` before it has loaded one has to export them, by this line of a `build.rs`:
+//!
+//! ```
+//! println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol=evl_*");
+//! ```
+//!
+//! This crate has a `pthread_key_create` in the place of the C library's, which it calls: so it knows whose keys there are.
 
 mod attach;
 mod check;
 mod elf;
 mod error;
+mod exports;
 mod image;
 mod keys;
 mod linker;

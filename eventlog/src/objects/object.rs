@@ -397,12 +397,12 @@ impl Object {
             return Unload::Unmapped;
         };
         let range = inner.place.range();
-        let mut holds: Vec<PinReason> = signals_handled_in(range)
-            .map(PinReason::SignalHandler)
+        let handlers = signals_handled_in(range).map(PinReason::SignalHandler);
+        let unseen =
+            |pin: &&PinReason| matches!(pin, PinReason::ThreadKeys(by) if !keys::are_seen(by));
+        let holds: Vec<PinReason> = handlers
+            .chain(inner.info.pins.iter().filter(unseen).cloned())
             .collect();
-        if inner.info.pins.contains(&PinReason::ThreadKeys) && !keys::are_seen() {
-            holds.push(PinReason::ThreadKeys);
-        }
         if !holds.is_empty() {
             // It stays open for ever.
             return Unload::Pinned(holds);
@@ -414,11 +414,8 @@ impl Object {
         if !inner.place.is_mapped() {
             return Unload::Unmapped;
         }
-        let pins = inner.info.pins.iter();
-        let mut reasons: Vec<_> = pins
-            .filter(|pin| **pin != PinReason::ThreadKeys)
-            .cloned()
-            .collect();
+        let held = |pin: &&PinReason| !matches!(pin, PinReason::ThreadKeys(_));
+        let mut reasons: Vec<_> = inner.info.pins.iter().filter(held).cloned().collect();
         if reasons.is_empty() {
             reasons.push(PinReason::OpenElsewhere);
         }

@@ -8,8 +8,8 @@
 //!
 //! # Invariants
 //!
-//! 1. A record that is reachable from [`RECORDS`] is never freed, and its `next` is not changed any more.
-//! 2. Only the owner writes to a record: the thread whose [`CURRENT`] is the record. There is one at most, whoever wins
+//! 1. A record that is reachable from `RECORDS` is never freed, and its `next` is not changed any more.
+//! 2. Only the owner writes to a record: the thread whose `CURRENT` is the record. There is one at most, whoever wins
 //!    `thread` from 0, until it puts the 0 back.
 //! 3. A frame is written before the word that makes it part of the stack. Each push makes a new version, so two equal words have
 //!    the same stack between them.

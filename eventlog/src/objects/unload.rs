@@ -54,9 +54,9 @@ pub enum PinReason {
     /// It has thread locals with destructors. It stays mapped while a thread lives that has touched one, until the first library that is
     /// closed after that.
     ThreadLocals,
-    /// It makes thread-specific keys, and the program does not export `pthread_key_create`, so those whose destructors are
+    /// It makes thread-specific keys by the function of that name, which goes past the program, so those whose destructors are
     /// code of it are not known. It was not closed, since the next thread that ends could call into nothing.
-    ThreadKeys,
+    ThreadKeys(String),
     /// It has left the handler of that signal behind. It was not closed.
     SignalHandler(i32),
     /// Somebody else has opened it as well, or another library needs it.
@@ -69,9 +69,7 @@ impl fmt::Display for PinReason {
             PinReason::NoDelete => f.write_str("it is linked with -z nodelete"),
             PinReason::UniqueSymbol(name) => write!(f, "it has the unique symbol {name}"),
             PinReason::ThreadLocals => f.write_str("it has thread locals with destructors"),
-            PinReason::ThreadKeys => f.write_str(
-                "it makes thread-specific keys, and the program does not export pthread_key_create",
-            ),
+            PinReason::ThreadKeys(by) => write!(f, "it makes thread-specific keys by {by}"),
             PinReason::SignalHandler(signal) => {
                 write!(f, "the handler of signal {signal} is code of it")
             }

@@ -95,10 +95,27 @@ fn child() {
         }
         "key of a thread that lives" => {
             let object = support::load(support::rust_traps());
-            assert!(object.info().pins.contains(&PinReason::ThreadKeys));
+            let keys = PinReason::ThreadKeys("pthread_key_create".to_owned());
+            assert!(object.info().pins.contains(&keys));
             let thread = caller(&object, c"trap_thread_current");
             assert_eq!(unload(object), Unload::Unmapped);
             // This would call into nothing if the key were still there.
+            end(thread);
+        }
+        "key of C" => {
+            let make = "-DKEY=pthread_key_t key; pthread_key_create(&key, key_destructor)";
+            let object = trap("trap-key", &[make]);
+            let thread = caller(&object, c"trap_key");
+            assert_eq!(unload(object), Unload::Unmapped);
+            end(thread);
+        }
+        "key that is not seen" => {
+            let make = "-DKEY=tss_t key; tss_create(&key, key_destructor)";
+            let object = trap("trap-tss", &[make]);
+            let thread = caller(&object, c"trap_key");
+            let keys = PinReason::ThreadKeys("tss_create".to_owned());
+            assert_eq!(unload(object), Unload::Pinned(vec![keys]));
+            // Its destructor is code that is still there, and enters a cost centre of nobody.
             end(thread);
         }
         "key of the main thread" => {
@@ -185,6 +202,12 @@ fn a_thread_local_pins_while_its_thread_lives() {
 fn a_thread_specific_key_is_deleted_before_its_destructor_goes() {
     play("key of a thread that lives");
     play("key of the main thread");
+    play("key of C");
+}
+
+#[test]
+fn an_object_whose_keys_are_not_seen_is_not_closed() {
+    play("key that is not seen");
 }
 
 #[test]

@@ -100,6 +100,25 @@ uint64_t trap_tell(uint32_t *where)
     return 0;
 }
 
+#ifdef KEY
+#include <pthread.h>
+#include <threads.h>
+
+static void key_destructor(void *value)
+{
+    (void)value;
+    sample_run(1);
+}
+
+EXPORT uint64_t trap_key(void);
+/* Has a function called when the calling thread ends. */
+uint64_t trap_key(void)
+{
+    KEY;
+    return (uint64_t)pthread_setspecific(key, &told);
+}
+#endif
+
 static uint32_t entered;
 
 /* Enters a cost centre, and does not leave it. */

@@ -19,7 +19,9 @@ fn directory() -> &'static Path {
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut roots = above.filter(|directory| directory.join("Cargo.lock").exists());
+    roots.next().unwrap().to_owned()
 }
 
 /// Builds a package of this repository as cargo does, but without the flags that the test itself is built with: objects have a
@@ -63,9 +65,7 @@ pub(crate) fn rust_traps() -> PathBuf {
 
 /// A file of `tests/c`, built with these arguments under that name, once a process.
 pub(crate) fn c(file: &str, name: &str, arguments: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/c")
-        .join(file);
+    let source = root().join("eventlog/object/host/tests/c").join(file);
     compiled(&source, name, arguments)
 }
 
