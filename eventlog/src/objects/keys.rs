@@ -2,13 +2,12 @@
 //! object was unmapped; Rust's standard library makes such a key for `std::thread::current()`. Here every key that the process
 //! makes is seen, so that unloading can delete those.
 //!
-//! The C library keeps the destructors to itself, hence the function below in the place of its own.
+//! The C library keeps the destructors to itself, hence `pthread_key_create` below in the place of its own: it calls the C library's, by
+//! its other name, and remembers the destructor. It is in assembly since a sanitizer calls it while it is still making itself ready,
+//! when code that it has instrumented must not run.
 
-use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-type Destructor = unsafe extern "C" fn(*mut c_void);
 
 /// Keys that a process can have: `PTHREAD_KEYS_MAX` of the C library.
 const MAX: usize = 1024;
@@ -16,44 +15,104 @@ const MAX: usize = 1024;
 /// The destructors' addresses, by key.
 static DESTRUCTORS: [AtomicUsize; MAX] = [const { AtomicUsize::new(0) }; MAX];
 
-unsafe extern "C" {
-    /// What `pthread_key_create` of the C library is another name of.
-    fn __pthread_key_create(key: *mut libc::pthread_key_t, destructor: Option<Destructor>)
-    -> c_int;
-}
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+std::arch::global_asm!(
+    ".pushsection .text.pthread_key_create,\"ax\",@progbits",
+    ".globl pthread_key_create",
+    ".type pthread_key_create,@function",
+    "pthread_key_create:",
+    ".cfi_startproc",
+    "push rdi",
+    ".cfi_adjust_cfa_offset 8",
+    "push rsi",
+    ".cfi_adjust_cfa_offset 8",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "call __pthread_key_create@PLT",
+    "add rsp, 8",
+    ".cfi_adjust_cfa_offset -8",
+    "pop rsi",
+    ".cfi_adjust_cfa_offset -8",
+    "pop rdi",
+    ".cfi_adjust_cfa_offset -8",
+    "test eax, eax",
+    "jne 2f",
+    "mov ecx, dword ptr [rdi]",
+    "cmp ecx, {max}",
+    "jae 2f",
+    "lea rdx, [rip + {destructors}]",
+    "mov qword ptr [rdx + 8*rcx], rsi",
+    "2:",
+    "ret",
+    ".cfi_endproc",
+    ".size pthread_key_create, . - pthread_key_create",
+    ".popsection",
+    max = const MAX,
+    destructors = sym DESTRUCTORS,
+);
 
-/// The C library's `pthread_key_create`, which is called here, and remembers the destructor.
-///
-/// # Safety
-/// As for the C library's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_create(
-    key: *mut libc::pthread_key_t,
-    destructor: Option<Destructor>,
-) -> c_int {
-    // SAFETY: the caller's.
-    let code = unsafe { __pthread_key_create(key, destructor) };
-    if code == 0 {
-        // SAFETY: it has been written.
-        let made = unsafe { *key } as usize;
-        if let Some(slot) = DESTRUCTORS.get(made) {
-            // Relaxed: an object's keys are looked at by whoever has waited for its calls, and these include this one.
-            slot.store(
-                destructor.map_or(0, |code| code as usize),
-                Ordering::Relaxed,
-            );
-        }
-    }
-    code
-}
+#[cfg(all(target_arch = "aarch64", target_env = "gnu"))]
+std::arch::global_asm!(
+    ".pushsection .text.pthread_key_create,\"ax\",@progbits",
+    ".globl pthread_key_create",
+    ".type pthread_key_create,@function",
+    "pthread_key_create:",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, #-32]!",
+    ".cfi_def_cfa_offset 32",
+    ".cfi_offset x29, -32",
+    ".cfi_offset x30, -24",
+    "stp x0, x1, [sp, #16]",
+    "bl __pthread_key_create",
+    "ldp x2, x1, [sp, #16]",
+    "ldp x29, x30, [sp], #32",
+    ".cfi_def_cfa_offset 0",
+    ".cfi_restore x29",
+    ".cfi_restore x30",
+    "cbnz w0, 2f",
+    "ldr w3, [x2]",
+    "cmp w3, #{max}",
+    "b.hs 2f",
+    "adrp x4, {destructors}",
+    "add x4, x4, :lo12:{destructors}",
+    "str x1, [x4, w3, uxtw #3]",
+    "2:",
+    "ret",
+    ".cfi_endproc",
+    ".size pthread_key_create, . - pthread_key_create",
+    ".popsection",
+    max = const MAX,
+    destructors = sym DESTRUCTORS,
+);
 
 /// Whether keys that are made by the function of that name are seen. Linkers export the function above, since the C library
 /// has one of that name; other names go past it.
 pub(super) fn are_seen(by: &str) -> bool {
-    let own = (pthread_key_create as *const ()).addr();
     by == "pthread_key_create"
-        && super::linker::address_of(c"pthread_key_create")
-            .is_some_and(|found| found.addr().get() == own)
+        && own().is_some_and(|own| {
+            let called = super::linker::address_of(c"pthread_key_create");
+            called.is_some_and(|called| called.addr().get() == own)
+        })
+}
+
+/// The address of the function above, if it is there for this processor.
+#[cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_env = "gnu"
+))]
+fn own() -> Option<usize> {
+    unsafe extern "C" {
+        safe static pthread_key_create: u8;
+    }
+    Some((&raw const pthread_key_create).addr())
+}
+
+#[cfg(not(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_env = "gnu"
+)))]
+fn own() -> Option<usize> {
+    None
 }
 
 /// Deletes the keys whose destructors lie there. What they hold for a thread is leaked.
@@ -62,7 +121,7 @@ pub(super) fn are_seen(by: &str) -> bool {
 /// No thread uses these keys, or is just ending with one of them set.
 pub(super) unsafe fn delete_in(range: &Range<usize>) {
     for (key, destructor) in DESTRUCTORS.iter().enumerate() {
-        // Relaxed: as above.
+        // Relaxed: an object's keys are made by its code, and whoever comes here has waited for that.
         if range.contains(&destructor.load(Ordering::Relaxed)) {
             destructor.store(0, Ordering::Relaxed);
             // SAFETY: a key that was made and, since its destructor is the object's, is the object's.
