@@ -55,6 +55,7 @@
 //! | somebody else has it open, or another library needs it | [`Pinned`](Unload::Pinned) by [`OpenElsewhere`](PinReason::OpenElsewhere), until that is closed |
 //! | functions for `atexit`, destructors of static variables | run when it is closed, then [`Unmapped`](Unload::Unmapped) |
 //! | panics that are caught in the object, printing | [`Unmapped`](Unload::Unmapped) |
+//! | memory that its static variables hold, such as the buffer of its `stdout`, 1 KiB | leaked each time, unless `fini` frees it |
 //! | a standard library that is shared (`-C prefer-dynamic`) | not loaded: [`SharedStd`](CheckError::SharedStd) |
 //! | functions that the dynamic linker calls while it loads (ifunc), also where it fails then | not loaded: [`Resolvers`](CheckError::Resolvers) |
 //! | a file that is overwritten while it is loaded | nothing: a copy is loaded. [Directly](LoadOptions::direct) it is undefined |
