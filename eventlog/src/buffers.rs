@@ -4,6 +4,8 @@
 use crate::buffer_reader::BufferReader;
 use crate::capability::CAPSETS;
 use crate::clock::Clock;
+#[cfg(all(feature = "objects", target_os = "linux"))]
+use crate::error::EmitError;
 use crate::format::{CapNo, Event};
 use crate::outputs::{Extent, Outputs};
 use crate::registry::Registry;
@@ -134,6 +136,23 @@ impl Buffers {
             // Where other threads have taken the room, the loss is counted.
             let _ = self.shared_writer.emit_last(event);
         }
+    }
+
+    /// Emits an event to the shared buffer, after making room where it is getting scarce.
+    ///
+    /// # Errors
+    /// Where other threads have taken the room. The loss is counted.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn emit(
+        &mut self,
+        outputs: &mut Outputs,
+        event: &Event<'_>,
+    ) -> Result<(), EmitError> {
+        if self.shared_writer.wants_draining() {
+            // What the sink refuses it gets later; then there may be no room.
+            let _ = outputs.drain(&mut self.shared, Extent::Ready);
+        }
+        self.shared_writer.emit_last(event)
     }
 
     /// Takes over the buffers that have been made since the last look.

@@ -3,8 +3,12 @@
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
+#[cfg(all(feature = "objects", target_os = "linux"))]
+use crate::error::EmitError;
 use crate::error::{AttachError, SetSinkError};
 use crate::flight_recorder::{Recording, SnapshotError, Turn};
+#[cfg(all(feature = "objects", target_os = "linux"))]
+use crate::format::Event;
 use crate::outputs::{Extent, Outputs};
 use crate::reader::{AttachOptions, Reader, ReaderId, ReaderStatistics, Waiter};
 use crate::registry::Registry;
@@ -267,6 +271,31 @@ impl Collector {
         self.outputs.flush()?;
         self.delivered = true;
         Ok(())
+    }
+
+    /// Whether the log has ended: nothing is written any more.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.stopped_at.is_some()
+    }
+
+    /// Whether a log that begins now would be told what that cost centre is.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn defines_cost_centre(&self, id: u32) -> bool {
+        self.outputs.sticky().defines_cost_centre(id)
+    }
+
+    /// Emits an event to the shared buffer, after making room where it is getting scarce. Whoever holds the collector
+    /// from one such event to another has them in one log: no redirection, no reader and no end comes between.
+    ///
+    /// # Errors
+    /// Where other threads have taken the room: the loss is counted. And where another writer hands events over.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn emit(&mut self, event: &Event<'_>) -> Result<(), EmitError> {
+        match &mut self.events {
+            Events::Emitted(buffers) => buffers.emit(&mut self.outputs, event),
+            Events::Relayed(_) => Err(EmitError::Relayed),
+        }
     }
 
     pub(crate) fn statistics(&mut self, registry: &Mutex<Registry>) -> Statistics {

@@ -851,6 +851,12 @@ impl Core {
         self.signals.is_stopped()
     }
 
+    /// Whether this thread holds the collector, as a sink does that is being written to.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn is_collector_held_here(&self) -> bool {
+        self.collector.is_held_here()
+    }
+
     /// The collector, for a call that waits for it.
     ///
     /// # Errors
@@ -981,7 +987,7 @@ impl Core {
 
     /// Emits an event that the log should not be without: where the shared buffer is getting full,
     /// this thread empties it first.
-    fn define(&self, event: &Event<'_>) -> Result<(), EmitError> {
+    pub(crate) fn define(&self, event: &Event<'_>) -> Result<(), EmitError> {
         if let Source::Emitted { shared, .. } = &self.source {
             if shared.wants_draining() {
                 // Where the sink refuses, the event may be lost like any other, and is counted then.

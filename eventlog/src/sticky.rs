@@ -149,6 +149,12 @@ impl Sticky {
         self.bytes as u64
     }
 
+    /// Whether there is a definition of that cost centre.
+    #[cfg(all(feature = "objects", target_os = "linux"))]
+    pub(crate) fn defines_cost_centre(&self, id: u32) -> bool {
+        self.numbers.contains_key(&Key::CostCentre(id))
+    }
+
     /// Events that found no room.
     pub(crate) fn refused(&self) -> u64 {
         self.refused

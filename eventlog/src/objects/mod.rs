@@ -87,11 +87,13 @@ mod check;
 mod elf;
 mod error;
 mod exports;
+mod heap;
 mod image;
 mod keys;
 mod linker;
 mod loader;
 mod object;
+mod profiler;
 mod records;
 mod registry;
 pub mod stack;
@@ -100,8 +102,10 @@ mod unload;
 pub use attach::{evl_object_attach, evl_object_detach};
 pub use check::{CheckError, FileCostCentre, HostExports, ObjectInfo, inspect};
 pub use error::{Busy, BusyReason, LoadError};
+pub use heap::{LiveBytes, ProfiledAllocator};
 pub use loader::{LoadOptions, Objects};
 pub use object::{Entered, Object, Symbol, SymbolError};
+pub use profiler::{Profiler, ProfilerBuilder, ProfilerError, ProfilerStatistics};
 pub use registry::{
     CostCentreInfo, CostCentres, ObjectCostCentres, ObjectId, Registry, Sampling, registry,
 };

@@ -49,7 +49,7 @@ pub struct CostCentreInfo {
 }
 
 impl CostCentreInfo {
-    fn event(&self) -> Event<'_> {
+    pub(crate) fn event(&self) -> Event<'_> {
         Event::HeapProfCostCentre {
             cost_centre: self.id,
             label: ZStr::up_to_nul(&self.label),
@@ -299,6 +299,12 @@ impl Registry {
             }
         }
         change.logs.push(log.downgrade());
+    }
+
+    /// What the next cost centre's number will be.
+    pub(crate) fn next_id(&self) -> u32 {
+        // There are never as many as would not fit.
+        self.change().next_id as u32
     }
 
     /// Definitions of cost centres that some log did not take in, since its buffer was full.

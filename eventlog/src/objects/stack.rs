@@ -44,6 +44,8 @@ struct Record {
     ids: [AtomicU32; MAX_DEPTH + 1],
     /// A number for each part of the stack that begins at the bottom; the first is that of the empty stack. The owner's alone.
     keys: [AtomicU64; MAX_DEPTH + 1],
+    /// How many records there were before.
+    slot: AtomicU32,
     next: AtomicPtr<Record>,
 }
 
@@ -107,16 +109,21 @@ fn add(thread: u32) -> &'static Record {
         thread: AtomicU32::new(thread),
         ids: [const { AtomicU32::new(0) }; MAX_DEPTH + 1],
         keys: [const { AtomicU64::new(0) }; MAX_DEPTH + 1],
+        slot: AtomicU32::new(0),
         next: AtomicPtr::new(core::ptr::null_mut()),
     }));
     let pointer = (&raw const *record).cast_mut();
-    // Relaxed: the exchange below reads it again, and publishes.
-    let mut head = RECORDS.load(Ordering::Relaxed);
+    // Acquire pairs with the release exchange below: the slot of the one before is read.
+    let mut head = RECORDS.load(Ordering::Acquire);
     loop {
-        // Relaxed: published by the exchange.
+        // SAFETY: null, or by invariant 1 a record that lives for ever.
+        let before = unsafe { head.as_ref() };
+        // Relaxed, also the stores: published by the exchange.
+        let slot = before.map_or(0, |before| before.slot.load(Ordering::Relaxed) + 1);
+        record.slot.store(slot, Ordering::Relaxed);
         record.next.store(head, Ordering::Relaxed);
-        // Release pairs with the acquire load in `records`. On failure nothing is read but the pointer.
-        match RECORDS.compare_exchange_weak(head, pointer, Ordering::Release, Ordering::Relaxed) {
+        // Release pairs with the acquire loads here and in `records`. So does acquire on failure.
+        match RECORDS.compare_exchange_weak(head, pointer, Ordering::Release, Ordering::Acquire) {
             Ok(_) => return record,
             Err(newer) => head = newer,
         }
@@ -215,6 +222,7 @@ unsafe extern "C" fn host_leave(entered: u32) {
 #[derive(Clone, Debug)]
 pub struct Stack {
     thread: u32,
+    slot: u32,
     depth: usize,
     /// Innermost first.
     ids: [u32; MAX_DEPTH],
@@ -230,6 +238,7 @@ impl Stack {
     pub const fn new() -> Self {
         Stack {
             thread: 0,
+            slot: 0,
             depth: 0,
             ids: [0; MAX_DEPTH],
         }
@@ -247,6 +256,17 @@ impl Stack {
     #[must_use]
     pub fn thread(&self) -> u32 {
         self.thread
+    }
+
+    /// A small number: from 0, another one for each of the threads that are there together. When a thread has ended, another
+    /// one gets its number.
+    ///
+    /// ```
+    /// assert_eq!(ghc_eventlog::objects::stack::Stack::new().slot(), 0);
+    /// ```
+    #[must_use]
+    pub fn slot(&self) -> u32 {
+        self.slot
     }
 
     /// The numbers of the cost centres, innermost first, as events have them.
@@ -289,6 +309,8 @@ fn read(record: &Record, stack: &mut Stack) -> Option<()> {
             && record.thread.load(Ordering::Relaxed) == thread
         {
             (stack.thread, stack.depth) = (thread, depth);
+            // Relaxed: not changed since the record was published.
+            stack.slot = record.slot.load(Ordering::Relaxed);
             return Some(());
         }
         core::hint::spin_loop();
