@@ -471,14 +471,10 @@ impl Shared {
                     }
                 }
             }
-            if samples
-                .as_mut()
-                .is_some_and(|turns| turns.take(now).is_some())
-            {
-                match self.sample_heap() {
-                    Err(ProfilerError::Refused(EmitError::Stopped)) => return,
-                    // Counted.
-                    Ok(()) | Err(_) => {}
+            if samples.as_mut().and_then(|turns| turns.take(now)).is_some() {
+                // What else goes wrong is counted.
+                if let Err(ProfilerError::Refused(EmitError::Stopped)) = self.sample_heap() {
+                    return;
                 }
             }
             let next = [ticks, samples]
