@@ -20,11 +20,31 @@ in_copy() (
 step "$command" in_copy
 
 # The examples that the README names beside it.
-for name in redirect in_memory flight_recorder trace_macros tracing_layer; do
+for name in redirect in_memory flight_recorder trace_macros tracing_layer profiled; do
     grep -qE "cargo run --release .*--example $name\b" README.md || die "README.md must say how to run the example $name"
-    command="cargo run --release --features ghc-eventlog/tracing --example $name"
+    command="cargo run --release --features ghc-eventlog/tracing,ghc-eventlog/objects --example $name"
     step "the example $name" in_copy
 done
+
+# What the profile of the last one says, by time and by bytes, as a table and as pictures.
+profile() {
+    local eventlog=$TARGET/debug/eventlog log=$copy/profiled.eventlog
+    cargo build --quiet -p eventlog-cli
+    "$eventlog" stats "$log" >"$copy/stats"
+    for wanted in '^  Time by cost centre: [1-9]' '^  Bytes by cost centre: [1-9]' '^  index  *profiled  .*profiled.rs:'; do
+        grep -qE "$wanted" "$copy/stats" || die "stats does not tell '$wanted': $(cat "$copy/stats")"
+    done
+    for kind in '' --bytes; do
+        # shellcheck disable=SC2086
+        "$eventlog" flamegraph $kind "$log" -o "$copy/graph.svg"
+        grep -q '<title>profiled.index (' "$copy/graph.svg" || die "the flame graph $kind has no profiled.index"
+        # shellcheck disable=SC2086
+        "$eventlog" flamegraph $kind --folded "$log" | grep -q '^profiled.count;profiled.index ' || die "no such stack $kind"
+    done
+    "$eventlog" renumber "$log" -o "$copy/dense.eventlog"
+    ghc-events show "$copy/dense.eventlog" | grep -q 'cost centre 1 ' || die "ghc-events finds no cost centre 1"
+}
+step "the profile of the example" profile
 
 mkdir "$copy/logs"
 find "$copy" -name '*.eventlog' -newer "$copy/start" -exec mv -t "$copy/logs" {} +

@@ -128,10 +128,19 @@ fn layout(size: usize) -> Layout {
     Layout::from_size_align(size, 8).unwrap()
 }
 
+/// What is kept for ever, so that who looks for leaks finds none.
+static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+fn hold<T>(pointer: *const T) {
+    KEPT.lock().unwrap().push(pointer.expose_provenance());
+}
+
 /// Allocates, and keeps it for ever.
 fn keep(allocator: &ProfiledAllocator, size: usize) {
     // SAFETY: the size is not 0.
-    assert!(!unsafe { allocator.alloc(layout(size)) }.is_null());
+    let block = unsafe { allocator.alloc(layout(size)) };
+    assert!(!block.is_null());
+    hold(block);
 }
 
 fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
@@ -167,6 +176,9 @@ impl Loaded {
             init: None,
             fini: None,
         }));
+        hold(object);
+        hold(host);
+        hold(cost_centre.as_ptr());
         // SAFETY: the table is whole, and is never freed.
         assert_ne!(unsafe { evl_object_attach(object) }, 0);
         Loaded {
