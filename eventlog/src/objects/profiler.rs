@@ -56,6 +56,9 @@ use std::time::{Duration, Instant};
 /// Definitions that the log loses are repeated before the next sample of the heap; the samples of a log whose
 /// [policy](crate::Policy) overwrites, or whose buffer is full, may lack some until then.
 ///
+/// While the profiler waits for the log's sink, which it does where the buffer is getting full, no object is unloaded. The
+/// sink must not load or unload objects.
+///
 /// One profiler for a log: with two of them each tick and each byte is told twice. A profiler that is dropped is
 /// [stopped](Self::stop). It keeps no log from being stopped; once that is, it writes nothing any more.
 #[derive(Debug)]
@@ -123,7 +126,7 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Defines the cost centres in the log, flushes it, says there what profiles begin, and starts the thread. Waits for the
+    /// Says in the log what profiles begin, defines the cost centres there, flushes it, and starts the thread. Waits for the
     /// log's sink.
     ///
     /// # Errors
@@ -149,10 +152,6 @@ impl ProfilerBuilder {
         let every = every.map(nanoseconds).transpose()?;
         let core = Arc::clone(log.core());
         core.check_process().map_err(ProfilerError::Log)?;
-        let first_new = registry().next_id();
-        registry().define_in(log);
-        // Whatever was defined there before is known from now on.
-        log.flush().map_err(ProfilerError::Log)?;
         let say = |event: Event<'_>| core.define(&event).map_err(ProfilerError::Refused);
         if let Some(tick_interval_ns) = tick {
             say(Event::ProfBegin { tick_interval_ns })?;
@@ -165,6 +164,10 @@ impl ProfilerBuilder {
                 filter: HeapProfFilter::default(),
             })?;
         }
+        let first_new = registry().next_id();
+        registry().define_in(log);
+        // Whatever was defined there before is known from now on.
+        log.flush().map_err(ProfilerError::Log)?;
         let shared = Arc::new(Shared {
             core,
             counts: self.heap.map(|(counts, _)| counts),
