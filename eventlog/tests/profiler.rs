@@ -488,6 +488,8 @@ fn a_sink_may_sample_and_stop_the_profiler_that_writes_to_it() {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if let Some(profiler) = self.0.lock().unwrap().take() {
                 assert!(matches!(profiler.sample_heap(), Err(ProfilerError::Log(_))));
+                // Time for its thread to wait for this sink.
+                thread::sleep(Duration::from_millis(20));
                 drop(profiler);
                 // Relaxed: the log is stopped before it is looked at.
                 self.1.store(true, Ordering::Relaxed);
@@ -509,8 +511,27 @@ fn a_sink_may_sample_and_stop_the_profiler_that_writes_to_it() {
         .unwrap();
     *kept.lock().unwrap() = Some(profiler);
     log.message("something to write");
-    log.stop().unwrap();
+    let (to_tell, done) = std::sync::mpsc::channel();
+    thread::spawn(move || to_tell.send(log.flush().is_ok() && log.stop().is_ok()));
+    assert_eq!(done.recv_timeout(DEADLINE), Ok(true));
     assert!(dropped.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_tick_waits_for_who_else_is_sampling_as_unloading_does() {
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let profiler = Profiler::builder()
+        .time(ProfilerBuilder::MINIMUM)
+        .start(&log)
+        .unwrap();
+    wait_for("a tick", || profiler.statistics().ticks > 0);
+    let sampling = registry().sampling();
+    let before = profiler.statistics().ticks;
+    // A hundred ticks, if nothing kept them.
+    thread::sleep(100 * ProfilerBuilder::MINIMUM);
+    assert_eq!(profiler.statistics().ticks, before);
+    drop(sampling);
+    wait_for("a tick", || profiler.statistics().ticks > before);
 }
 
 #[test]
