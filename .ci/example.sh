@@ -39,10 +39,12 @@ profile() {
         "$eventlog" flamegraph $kind "$log" -o "$copy/graph.svg"
         grep -q '<title>profiled.index (' "$copy/graph.svg" || die "the flame graph $kind has no profiled.index"
         # shellcheck disable=SC2086
-        "$eventlog" flamegraph $kind --folded "$log" | grep -q '^profiled.count;profiled.index ' || die "no such stack $kind"
+        "$eventlog" flamegraph $kind --folded "$log" -o "$copy/folded"
+        grep -q '^profiled.count;profiled.index ' "$copy/folded" || die "the folded text $kind has no such stack"
     done
     "$eventlog" renumber "$log" -o "$copy/dense.eventlog"
-    ghc-events show "$copy/dense.eventlog" | grep -q 'cost centre 1 ' || die "ghc-events finds no cost centre 1"
+    ghc-events show "$copy/dense.eventlog" >"$copy/shown"
+    grep -q 'cost centre 1 ' "$copy/shown" || die "ghc-events finds no cost centre 1"
 }
 step "the profile of the example" profile
 

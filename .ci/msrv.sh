@@ -5,7 +5,8 @@
 
 version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 [ -n "$version" ] || die "no rust-version in Cargo.toml"
-packages=(-p chunkring -p ghc-eventlog -p eventlog-cli -p ghc-eventlog-capi --features "chunkring/async,ghc-eventlog/tracing")
+packages=(-p chunkring -p ghc-eventlog -p eventlog-cli -p ghc-eventlog-capi
+    --features "chunkring/async,ghc-eventlog/tracing,ghc-eventlog/objects")
 export CARGO_TARGET_DIR=$TARGET/msrv
 
 if rustup toolchain list 2>/dev/null | grep -q "^${version}[.-]"; then

@@ -14,4 +14,7 @@ step "examples of chunkring with every feature" cargo test -p chunkring --all-fe
 step "the layer for tracing" \
     env ELV_LOGS="$TARGET/elv-logs" cargo test -p ghc-eventlog --features tracing --test trace_layer --example tracing_layer
 step "examples of the layer" cargo test -p ghc-eventlog --features tracing --doc trace::layer
+step "profiles" \
+    env ELV_LOGS="$TARGET/elv-logs" cargo test -p ghc-eventlog --features objects --lib --test profiler --example profiled
+step "examples of profiles" cargo test -p ghc-eventlog --features objects --doc objects::
 step "logs of the tests" env THREADS_REQUIRED=1 bash .ci/logs.sh "$TARGET/elv-logs"
