@@ -65,6 +65,17 @@
 //!
 //! A pinned object is out of the list, cannot be called, and costs its memory and a file descriptor.
 //!
+//! # Profiles
+//!
+//! A [`Profiler`] writes to a log which cost centres each thread is in, many times a second, and how much is live of each stack of
+//! cost centres, as a [`ProfiledAllocator`] counts it. Definitions stay in the log and in every later sink when an object is
+//! unloaded, and what it has allocated is told under its name for as long as it is live. `eventlog stats` and `eventlog
+//! flamegraph` show it, as do the tools for profiles of Haskell programs.
+//!
+//! What it does not see: time outside of cost centres; whether a thread works or waits; memory from other allocators, as a
+//! Rust object has one of its own, unless it calls back the program for it; and what a cost centre allocates deeper than
+//! [255 of them](stack::MAX_DEPTH), which counts for those.
+//!
 //! # Objects that no loader loads
 //!
 //! One that is linked into the program, or opened by an ordinary `dlopen`, registers itself by a constructor (`register` of `object!`, or
