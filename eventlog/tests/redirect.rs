@@ -163,6 +163,43 @@ fn a_cut_is_one_moment_for_all_capabilities() {
 }
 
 #[test]
+fn a_cut_waits_for_whoever_is_in_the_middle_of_an_event_of_the_shared_buffer() {
+    const REDIRECTIONS: usize = 150;
+    let (first, content) = Sink::memory();
+    let mut contents = vec![content];
+    let log = EventLog::builder().sink(first).unwrap();
+    let running = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let (log, running) = (&log, &running);
+        // Long ones, so that somebody is within one most of the time.
+        scope.spawn(move || {
+            let text = "x".repeat(60_000);
+            while running.load(Ordering::Relaxed) {
+                log.message(&text);
+            }
+        });
+        for round in 0..REDIRECTIONS {
+            let text = &format!("shared {round}");
+            while log.try_emit(&Event::UserMessage { text }).is_err() {
+                thread::yield_now();
+            }
+            let (sink, content) = Sink::memory();
+            contents.push(content);
+            log.set_sink(sink, Previous::Close, Start::Header).unwrap();
+        }
+        running.store(false, Ordering::Relaxed);
+    });
+    log.stop().unwrap();
+    for (round, content) in contents.iter().enumerate() {
+        let written = Written::read_prefix(&content.bytes(), true);
+        let texts = written.events.iter().map(|event| &event.text);
+        let own: Vec<_> = texts.filter(|text| text.starts_with("shared")).collect();
+        let expected = (round < REDIRECTIONS).then(|| format!("shared {round}"));
+        assert_eq!(own, expected.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn a_cut_is_one_moment_for_capabilities_that_are_made_meanwhile_too() {
     let (first, content) = Sink::memory();
     let mut contents = vec![content];
