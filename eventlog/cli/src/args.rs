@@ -144,6 +144,9 @@ pub(crate) struct StatsArgs {
     /// Print JSON, one object a line for each file
     #[arg(long)]
     pub(crate) json: bool,
+    /// Go on after what is broken, at the next block or log that can be read, and tell what was left out
+    #[arg(long)]
+    pub(crate) lenient: bool,
 }
 
 /// Print the events of a log while it is being written

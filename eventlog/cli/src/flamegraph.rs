@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use ghc_eventlog::format::HeapBreakdown;
+use ghc_eventlog::format::{Decoder, HeapBreakdown};
 use inferno::flamegraph::{self, Options};
 
 use crate::args::FlamegraphArgs;
@@ -20,7 +20,7 @@ use crate::units::{counted, duration, seconds, size};
 pub(crate) fn run(args: &FlamegraphArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
     let summary = match input::open(file) {
-        Ok(mut input) => Summary::with_profile(&mut *input),
+        Ok(mut input) => Summary::with_profile(Decoder::new(), &mut *input, |_| ()),
         Err(error) => {
             complain(file, &error);
             return Ok(Outcome::Failed);

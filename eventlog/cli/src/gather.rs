@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use ghc_eventlog::format::{
-    BLOCK_MARKER, BlockMarker, CapNo, DecodeError, Decoded, Decoder, Event, EventError, Header,
-    RawEvent, Record,
+    BLOCK_MARKER, BlockMarker, CapNo, DecodeError, Decoded, Decoder, Event, EventError, Gap,
+    Header, RawEvent, Record,
 };
 
 use crate::input::{self, Fault};
@@ -80,23 +80,30 @@ fn widen(span: &mut Option<Span>, time: u64) {
 impl Summary {
     /// Reads a log to its end, or to what makes it unreadable.
     pub(crate) fn of(input: &mut dyn Read) -> Self {
-        Self::default().read(input)
+        Self::default().read(Decoder::new(), input, |_| ())
     }
 
-    /// The same with the profile by cost centre.
-    pub(crate) fn with_profile(input: &mut dyn Read) -> Self {
+    /// The same with the profile by cost centre, by a decoder that is given. Tells `skip` what it leaves out.
+    pub(crate) fn with_profile(
+        decoder: Decoder,
+        input: &mut dyn Read,
+        skip: impl FnMut(&Gap),
+    ) -> Self {
         let summary = Self {
             profile: Some(Profile::default()),
             ..Self::default()
         };
-        summary.read(input)
+        summary.read(decoder, input, skip)
     }
 
-    fn read(self, input: &mut dyn Read) -> Self {
+    fn read(self, decoder: Decoder, input: &mut dyn Read, mut skip: impl FnMut(&Gap)) -> Self {
         let mut summary = self;
         let mut counted = Counted { input, bytes: 0 };
         let mut gathering = Gathering::default();
-        let read = input::read(&mut counted, |record, end| {
+        let read = input::read_by(decoder, &mut counted, |record, end| {
+            if let Record::Skipped(gap) = &record {
+                skip(gap);
+            }
             gathering.record(&mut summary, record, end);
             ControlFlow::Continue(())
         });
@@ -186,9 +193,14 @@ impl Gathering {
     fn record(&mut self, summary: &mut Summary, record: Record<'_>, end: u64) {
         match record {
             Record::Header(header) => {
-                summary.header_bytes = end;
-                summary.event_types = header.event_types().len();
-                summary.types = types(header);
+                // There is another one where a log lies behind a damaged one.
+                if summary.header_bytes == 0 {
+                    summary.header_bytes = end;
+                    summary.event_types = header.event_types().len();
+                }
+                for (id, kind) in types(header) {
+                    summary.types.entry(id).or_insert(kind);
+                }
             }
             Record::BlockBegin { offset, marker } => {
                 summary.blocks += 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use ghc_eventlog::format::CapNo;
+use ghc_eventlog::format::{CapNo, Decoder};
 use serde::Serialize;
 
 use crate::args::StatsArgs;
@@ -18,13 +18,23 @@ use crate::units::{counted, duration, seconds, share, size, thousands};
 pub(crate) fn run(args: &StatsArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let mut outcome = Outcome::Good;
     for (at, file) in args.files.iter().enumerate() {
-        let summary = match input::open(file) {
-            Ok(mut input) => Summary::with_profile(&mut *input),
+        let mut gaps = Vec::new();
+        let decoder = match args.lenient {
+            true => Decoder::lenient(),
+            false => Decoder::new(),
+        };
+        let mut summary = match input::open(file) {
+            Ok(mut input) => {
+                Summary::with_profile(decoder, &mut *input, |gap| gaps.push(gap.to_string()))
+            }
             Err(error) => Summary {
                 fault: Some(Bad::Io(error)),
                 ..Summary::default()
             },
         };
+        if summary.fault.is_none() && !gaps.is_empty() {
+            summary.fault = Some(Bad::Log(gaps.remove(0)));
+        }
         if args.json {
             serde_json::to_writer(&mut *out, &Json::of(file, &summary))?;
             writeln!(out)?;
@@ -48,6 +58,7 @@ pub(crate) fn run(args: &StatsArgs, out: &mut dyn Write) -> io::Result<Outcome> 
                 }
             });
         }
+        gaps.iter().for_each(|gap| complain(file, gap));
     }
     Ok(outcome)
 }

@@ -115,3 +115,37 @@ fn the_tables_of_a_log_are_these() {
 ";
     assert!(rest.contains(wanted), "{rest}");
 }
+
+#[test]
+fn a_damaged_log_is_summarised_leniently_with_what_lies_behind_the_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("damaged.eventlog");
+    let file = path.to_str().unwrap();
+    let first = fs::read(log("user-only")).unwrap();
+    let mut damaged = first.clone();
+    damaged.extend(fs::read(log("user-only")).unwrap());
+    fs::write(&path, &damaged).unwrap();
+    let ran = run(["stats", "--json", file]);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, json["events"].as_u64()), (1, Some(109)));
+
+    let ran = run(["stats", "--json", "--lenient", file]);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, json["events"].as_u64()), (1, Some(2 * 109)));
+    assert_eq!(
+        (&json["ok"], &json["data_end"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(json["bytes"], damaged.len());
+    let len = first.len();
+    let gap = format!("byte {len}: 0 bytes skipped: bytes after the end marker");
+    assert_eq!(json["error"], gap);
+    assert_eq!(ran.err, format!("eventlog: {file}: {gap}\n"));
+    let good = run([
+        "stats",
+        "--json",
+        "--lenient",
+        log("user-only").to_str().unwrap(),
+    ]);
+    assert_eq!((good.code, good.err.as_str()), (0, ""));
+}
