@@ -4,4 +4,4 @@
 
 # Building is all that counts here, so it need not take the minutes of whole-program optimisation.
 CARGO_PROFILE_BENCH_LTO=off CARGO_PROFILE_BENCH_CODEGEN_UNITS=16 \
-    cargo bench --workspace --features benches/compare,benches/latency --no-run
+    cargo bench --workspace --features benches/compare,benches/latency,benches/objects --no-run

@@ -5,7 +5,7 @@
 
 version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 [ -n "$version" ] || die "no rust-version in Cargo.toml"
-packages=(-p chunkring -p ghc-eventlog -p eventlog-cli -p ghc-eventlog-capi
+packages=(-p chunkring -p ghc-eventlog -p ghc-eventlog-object -p eventlog-cli -p ghc-eventlog-capi
     --features "chunkring/async,ghc-eventlog/tracing,ghc-eventlog/objects")
 export CARGO_TARGET_DIR=$TARGET/msrv
 

@@ -48,6 +48,8 @@ pub(crate) enum Verb {
     Merge(MergeArgs),
     Split(SplitArgs),
     Replay(ReplayArgs),
+    #[cfg(target_os = "linux")]
+    Objects(ObjectsArgs),
     Flamegraph(FlamegraphArgs),
     Renumber(RenumberArgs),
 }
@@ -323,6 +325,30 @@ fn parse_size(text: &str) -> Result<u64, String> {
     parsed
         .and_then(|number| number.checked_mul(factor))
         .ok_or_else(|| "a size is a number of bytes, with K, M or G behind it or not".to_owned())
+}
+
+/// Tell what profiled objects carry, and whether a program would load them
+///
+/// An object is a shared library that a Rust program with the crate ghc-eventlog loads and unloads while it
+/// runs. Its file is looked into, and no code of it runs. Prints its name, its cost centres, the libraries that it needs,
+/// and what may keep it mapped when it is unloaded; or why it is not loaded.
+#[cfg(target_os = "linux")]
+#[derive(ClapArgs, Debug)]
+#[command(after_help = "\
+Examples:
+  eventlog objects target/release/libsample_object.so
+
+Exit codes:
+  0  a program of this version would load every object
+  1  it would refuse one
+  2  usage error, or a file cannot be read")]
+pub(crate) struct ObjectsArgs {
+    /// Objects
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A symbol that the program exports for its objects besides those of the crate
+    #[arg(long, value_name = "SYMBOL")]
+    pub(crate) export: Vec<String>,
 }
 
 /// Make a log of the recorded writes of a run-time system

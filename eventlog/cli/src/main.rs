@@ -8,6 +8,8 @@ mod flamegraph;
 mod gather;
 mod input;
 mod merge;
+#[cfg(target_os = "linux")]
+mod objects;
 mod outcome;
 mod profile;
 mod record;
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         Verb::Stats(args) => stats::run(&args, &mut out),
         Verb::Tail(args) => tail::run(&args, &mut out),
         Verb::Record(args) => record::run(&args, &mut out),
+        #[cfg(target_os = "linux")]
+        Verb::Objects(args) => objects::run(&args, &mut out),
         Verb::Merge(args) => merge::run(&args, &mut out),
         Verb::Split(args) => split::run(&args, &mut out),
         Verb::Replay(args) => replay::run(&args, &mut out),

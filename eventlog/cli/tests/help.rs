@@ -17,6 +17,8 @@ fn every_verb_has_help_with_examples_and_exit_codes() {
         "replay",
         "flamegraph",
         "renumber",
+        #[cfg(target_os = "linux")]
+        "objects",
     ] {
         let ran = run([verb, "--help"]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));

@@ -257,7 +257,7 @@ impl Object {
 
     /// Opens a call: the object is not unloaded until what this returns is dropped. `None` if it is being unloaded, or has been.
     ///
-    /// Waits for nobody. Two operations on a counter that few threads share, 8 ns together.
+    /// Waits for nobody. Two operations on a counter that few threads share, 4 ns together.
     ///
     /// ```
     /// use ghc_eventlog::objects::{Object, Symbol};

@@ -99,6 +99,11 @@ fn everything_at_once_and_every_sample_is_of_what_was_defined_before_it() {
                 tick += 1;
                 samples.fetch_add(sample(&log, tick), Ordering::Relaxed);
                 walks.fetch_add(1, Ordering::Relaxed);
+                // Samples come as fast as they can, and all of them are to be in the log.
+                if tick % 256 == 0 {
+                    log.flush().unwrap();
+                }
+                thread::yield_now();
             }
         });
         let enough = |count: &AtomicU64, least| count.load(Ordering::Relaxed) >= least;
