@@ -36,7 +36,8 @@
 //! - Code of the object runs while the host is in a call to it. Threads that it starts, and what it registers elsewhere
 //!   (signal handlers, callbacks), must be gone when its `fini` function returns: the host unmaps the code after that.
 //! - It is built with its own copy of the standard library, not with `-C prefer-dynamic`.
-//! - A thread local with a destructor, or `std::thread::current()`, can keep it mapped; `ghc_eventlog::objects` says when.
+//! - A thread local with a destructor, or `std::thread::current()`, can keep it mapped; `ghc_eventlog::objects`
+//!   says when.
 #![no_std]
 
 mod fingerprint;

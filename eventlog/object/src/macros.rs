@@ -4,10 +4,10 @@
 /// the table that a host looks for, and a reference to a symbol that only a host exports: an ordinary `dlopen`
 /// elsewhere fails.
 ///
-/// `init` is a function that is called once the object is loaded and its cost centres are numbered; a number other than
-/// 0 has it unloaded again. `fini` is called before it is unloaded, after its last call; threads that the object has started
-/// end there. `register` makes constructors and destructors that register the object where no loader does: where it is
-/// linked into the program, or opened by an ordinary `dlopen`.
+/// `init` is a function that is called once the object is loaded and its cost centres are numbered; a number
+/// other than 0 has it unloaded again. `fini` is called before it is unloaded, after its last call; threads
+/// that the object has started end there. `register` makes constructors and destructors that register the
+/// object where no loader does: where it is linked into the program, or opened by an ordinary `dlopen`.
 ///
 /// ```
 /// ghc_eventlog_object::object!("tidy", init = start, fini = stop);

@@ -1,8 +1,8 @@
 //! Objects that register themselves: by a constructor, since they are linked into the program or opened by an ordinary
 //! `dlopen`. What they call is here, under the names that they look for.
 //!
-//! Constructors run while the dynamic linker holds its lock. So nothing here takes the loader's lock, which is held around
-//! calls of the dynamic linker.
+//! Constructors run while the dynamic linker holds its lock. So nothing here takes the loader's lock, which is
+//! held around calls of the dynamic linker.
 
 use super::records::Table;
 use super::registry::{ObjectCostCentres, registry};
@@ -34,15 +34,17 @@ pub(super) fn is_loading() -> bool {
     LOADING.with_borrow(Option::is_some)
 }
 
-/// Calls the dynamic linker, and returns which tables were registered by constructors meanwhile. They are not in the list yet.
+/// Calls the dynamic linker, and returns which tables were registered by constructors meanwhile. They are not
+/// in the list yet.
 pub(super) fn while_loading<T>(call: impl FnOnce() -> T) -> (T, Vec<usize>) {
     LOADING.set(Some(Vec::new()));
     let result = call();
     (result, LOADING.take().unwrap_or_default())
 }
 
-/// Registers an object that is linked into the program, or opened by an ordinary `dlopen`, and returns its number: 0 where it
-/// is not taken, since it is of another version or registered already. Does nothing while a loader opens the object.
+/// Registers an object that is linked into the program, or opened by an ordinary `dlopen`, and returns its
+/// number: 0 where it is not taken, since it is of another version or registered already. Does nothing while a
+/// loader opens the object.
 ///
 /// # Safety
 /// `object` points to the table of an object, which stays where it is until [`evl_object_detach`].

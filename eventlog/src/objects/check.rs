@@ -287,8 +287,8 @@ impl fmt::Display for CheckError {
 
 impl Error for CheckError {}
 
-/// Looks into the file of an object, and tells whether a host with these exports would load it. Reads the bytes alone: no code of
-/// the object runs, and nothing is mapped. Allocates for what it tells. Any bytes will do.
+/// Looks into the file of an object, and tells whether a host with these exports would load it. Reads the bytes
+/// alone: no code of the object runs, and nothing is mapped. Allocates for what it tells. Any bytes will do.
 ///
 /// # Errors
 /// [`CheckError`] says why not. The first reason that applies counts, in the order of its variants, roughly.

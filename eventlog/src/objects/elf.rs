@@ -1,5 +1,5 @@
-//! An ELF file as the dynamic linker will see it: by its segments, not by its sections, which are looked at only for what
-//! is nice to know. Nothing here trusts a number of the file.
+//! An ELF file as the dynamic linker will see it: by its segments, not by its sections, which are looked at
+//! only for what is nice to know. Nothing here trusts a number of the file.
 
 use object::elf::{
     self, DT_GNU_HASH, DT_HASH, DT_JMPREL, DT_NULL, DT_PLTRELSZ, DT_RELA, DT_RELASZ, DT_STRSZ,

@@ -47,8 +47,8 @@ pub enum LoadError {
         /// What is wrong.
         what: &'static str,
     },
-    /// It is loaded from that path already, or has registered itself; the dynamic linker gives the same library again. Load
-    /// [a copy](super::LoadOptions::direct).
+    /// It is loaded from that path already, or has registered itself; the dynamic linker gives the same library
+    /// again. Load [a copy](super::LoadOptions::direct).
     AlreadyLoaded {
         /// The file.
         path: PathBuf,
@@ -65,7 +65,8 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// The call comes from a constructor or destructor of a library that is being opened or closed by this thread's loader.
+    /// The call comes from a constructor or destructor of a library that is being opened or closed by this
+    /// thread's loader.
     WithinConstructor {
         /// The file.
         path: PathBuf,
@@ -163,7 +164,8 @@ pub enum BusyReason {
     CostCentres,
     /// Another thread is unloading it.
     Unloading,
-    /// The call comes from a constructor or destructor of a library that is being opened or closed by this thread's loader.
+    /// The call comes from a constructor or destructor of a library that is being opened or closed by this
+    /// thread's loader.
     WithinConstructor,
 }
 

@@ -1,7 +1,7 @@
 //! What objects look for, offered to the dynamic linker where the program does not export it.
 //!
-//! An executable exports nothing by itself. So a library is made in memory, of nothing but a table of symbols whose values
-//! are the addresses here, and opened for all. It is mapped once for each process, and stays.
+//! An executable exports nothing by itself. So a library is made in memory, of nothing but a table of symbols
+//! whose values are the addresses here, and opened for all. It is mapped once for each process, and stays.
 
 use super::attach::{evl_object_attach, evl_object_detach, evl_way_prof_abi1};
 use super::image::Image;

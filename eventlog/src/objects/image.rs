@@ -1,5 +1,5 @@
-//! A private copy of a library's file, in memory and sealed: what was checked is what is mapped, and whoever replaces or
-//! overwrites the file changes nothing here.
+//! A private copy of a library's file, in memory and sealed: what was checked is what is mapped, and whoever
+//! replaces or overwrites the file changes nothing here.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 /// The most bytes of a name that the kernel takes, less what is put before it.
 const NAME_LEN: usize = 200;
 
-/// The copy. The dynamic linker tells libraries apart by their names, and the name of this one is its file descriptor's: it
-/// stays open for as long as the library is mapped.
+/// The copy. The dynamic linker tells libraries apart by their names, and the name of this one is its file
+/// descriptor's: it stays open for as long as the library is mapped.
 #[derive(Debug)]
 pub(super) struct Image {
     file: OwnedFd,

@@ -1,10 +1,10 @@
-//! Thread-specific keys of objects. A key whose destructor is code of an object crashes the next thread that ends after the
-//! object was unmapped; Rust's standard library makes such a key for `std::thread::current()`. Here every key that the process
-//! makes is seen, so that unloading can delete those.
+//! Thread-specific keys of objects. A key whose destructor is code of an object crashes the next thread that
+//! ends after the object was unmapped; Rust's standard library makes such a key for `std::thread::current()`.
+//! Here every key that the process makes is seen, so that unloading can delete those.
 //!
-//! The C library keeps the destructors to itself, hence `pthread_key_create` below in the place of its own: it calls the C library's, by
-//! its other name, and remembers the destructor. It is in assembly since a sanitizer calls it while it is still making itself ready,
-//! when code that it has instrumented must not run.
+//! The C library keeps the destructors to itself, hence `pthread_key_create` below in the place of its own: it
+//! calls the C library's, by its other name, and remembers the destructor. It is in assembly since a sanitizer
+//! calls it while it is still making itself ready, when code that it has instrumented must not run.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,11 @@ const MAX: usize = 1024;
 /// The destructors' addresses, by key.
 static DESTRUCTORS: [AtomicUsize; MAX] = [const { AtomicUsize::new(0) }; MAX];
 
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(all(
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    target_env = "gnu"
+))]
 std::arch::global_asm!(
     ".pushsection .text.pthread_key_create,\"ax\",@progbits",
     ".globl pthread_key_create",
@@ -51,7 +55,11 @@ std::arch::global_asm!(
     destructors = sym DESTRUCTORS,
 );
 
-#[cfg(all(target_arch = "aarch64", target_env = "gnu"))]
+#[cfg(all(
+    target_arch = "aarch64",
+    target_pointer_width = "64",
+    target_env = "gnu"
+))]
 std::arch::global_asm!(
     ".pushsection .text.pthread_key_create,\"ax\",@progbits",
     ".globl pthread_key_create",
@@ -85,8 +93,8 @@ std::arch::global_asm!(
     destructors = sym DESTRUCTORS,
 );
 
-/// Whether keys that are made by the function of that name are seen. Linkers export the function above, since the C library
-/// has one of that name; other names go past it.
+/// Whether keys that are made by the function of that name are seen. Linkers export the function above, since
+/// the C library has one of that name; other names go past it.
 pub(super) fn are_seen(by: &str) -> bool {
     by == "pthread_key_create"
         && own().is_some_and(|own| {
@@ -98,7 +106,8 @@ pub(super) fn are_seen(by: &str) -> bool {
 /// The address of the function above, if it is there for this processor.
 #[cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
-    target_env = "gnu"
+    target_pointer_width = "64",
+    target_env = "gnu",
 ))]
 fn own() -> Option<usize> {
     unsafe extern "C" {
@@ -109,7 +118,8 @@ fn own() -> Option<usize> {
 
 #[cfg(not(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
-    target_env = "gnu"
+    target_pointer_width = "64",
+    target_env = "gnu",
 )))]
 fn own() -> Option<usize> {
     None

@@ -139,6 +139,12 @@ impl Library {
     }
 }
 
+/// A segment, as this process has them.
+#[cfg(target_pointer_width = "64")]
+type Segment = libc::Elf64_Phdr;
+#[cfg(target_pointer_width = "32")]
+type Segment = libc::Elf32_Phdr;
+
 /// The public part of `struct link_map`.
 #[repr(C)]
 struct LinkMap {
@@ -147,7 +153,7 @@ struct LinkMap {
 }
 
 /// From the first page of the segments to behind the last.
-fn range(base: usize, segments: &[libc::Elf64_Phdr]) -> Option<Range<usize>> {
+fn range(base: usize, segments: &[Segment]) -> Option<Range<usize>> {
     let page = 4096_usize;
     let loaded = segments
         .iter()
@@ -163,8 +169,8 @@ fn range(base: usize, segments: &[libc::Elf64_Phdr]) -> Option<Range<usize>> {
 }
 
 /// Calls `look` with the base, the name and the segments of each library, until it returns true.
-fn each_library(mut look: impl FnMut(usize, &CStr, &[libc::Elf64_Phdr]) -> bool) {
-    type Look<'a> = &'a mut dyn FnMut(usize, &CStr, &[libc::Elf64_Phdr]) -> bool;
+fn each_library(mut look: impl FnMut(usize, &CStr, &[Segment]) -> bool) {
+    type Look<'a> = &'a mut dyn FnMut(usize, &CStr, &[Segment]) -> bool;
 
     unsafe extern "C" fn call(
         info: *mut libc::dl_phdr_info,
@@ -189,7 +195,8 @@ fn each_library(mut look: impl FnMut(usize, &CStr, &[libc::Elf64_Phdr]) -> bool)
     }
 
     let mut look: Look<'_> = &mut look;
-    // SAFETY: `call` gets `look` back, which is there until this returns. It does not panic: what is passed here compares.
+    // SAFETY: `call` gets `look` back, which is there until this returns. It does not panic: what is passed
+    // here compares.
     unsafe { libc::dl_iterate_phdr(Some(call), (&raw mut look).cast()) };
 }
 

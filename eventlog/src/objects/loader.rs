@@ -1,7 +1,7 @@
 //! Loads objects: checks the file, has the dynamic linker open it, and takes its cost centres into the list.
 //!
-//! One lock is held around the calls of the dynamic linker and what must be one step with them: of two who load one path
-//! directly, one finds the object taken. Nothing that the object runs by itself takes this lock.
+//! One lock is held around the calls of the dynamic linker and what must be one step with them: of two who load
+//! one path directly, one finds the object taken. Nothing that the object runs by itself takes this lock.
 
 use super::check::{CheckError, HostExports, inspect};
 use super::error::LoadError;
@@ -64,9 +64,9 @@ impl LoadOptions {
         Self::default()
     }
 
-    /// Whether the file itself is loaded, so that debuggers and `perf` find it. Then it must not be overwritten while it is
-    /// loaded (a new file that is renamed to its name does no harm), nor between the check and the loading, and it cannot be
-    /// loaded twice.
+    /// Whether the file itself is loaded, so that debuggers and `perf` find it. Then it must not be overwritten
+    /// while it is loaded (a new file that is renamed to its name does no harm), nor between the check and the
+    /// loading, and it cannot be loaded twice.
     ///
     /// ```
     /// let for_a_debugger = ghc_eventlog::objects::LoadOptions::new().direct(true);
@@ -77,8 +77,8 @@ impl LoadOptions {
         self
     }
 
-    /// Symbols that this program exports for its objects besides those of this crate, by names that begin with `evl_`. Those that
-    /// begin otherwise are left to the dynamic linker.
+    /// Symbols that this program exports for its objects besides those of this crate, by names that begin with
+    /// `evl_`. Those that begin otherwise are left to the dynamic linker.
     ///
     /// ```
     /// let options = ghc_eventlog::objects::LoadOptions::new().exports(["evl_my_program"]);
@@ -140,8 +140,8 @@ impl Objects {
         registry().cost_centres()
     }
 
-    /// The objects that a loader has loaded and nobody has unloaded, in the order in which they came. Waits while one is being
-    /// loaded or unloaded.
+    /// The objects that a loader has loaded and nobody has unloaded, in the order in which they came. Waits
+    /// while one is being loaded or unloaded.
     ///
     /// ```
     /// for object in ghc_eventlog::objects::Objects::new().loaded() {
@@ -153,22 +153,25 @@ impl Objects {
         hold().0.clone()
     }
 
-    /// Loads an object: reads the file, [inspects](inspect) it, has the dynamic linker open a copy of it with all symbols resolved and none
-    /// of its own offered to others, takes its cost centres into the list, defines them in the logs, and calls its `init`.
+    /// Loads an object: reads the file, [inspects](inspect) it, has the dynamic linker open a copy of it with
+    /// all symbols resolved and none of its own offered to others, takes its cost centres into the list,
+    /// defines them in the logs, and calls its `init`.
     ///
-    /// Waits for the file, for others who load or unload, and for the logs as [`Registry::define_in`](super::Registry::define_in) says.
+    /// Waits for the file, for others who load or unload, and for the logs as
+    /// [`Registry::define_in`](super::Registry::define_in) says.
     ///
     /// # Errors
-    /// [`LoadError`] says why it was not loaded; it is not mapped then, nor in the list. Up to [`LoadError::Check`] no code of it
-    /// has run; behind that its constructors may have, and its destructors have, too.
+    /// [`LoadError`] says why it was not loaded; it is not mapped then, nor in the list. Up to
+    /// [`LoadError::Check`] no code of it has run; behind that its constructors may have, and its destructors
+    /// have, too.
     ///
     /// # Safety
-    /// The object's code runs in this process. So its constructors, its `init` and `fini` and its destructors are sound, and load and unload
-    /// no object. When its `fini` has returned,
+    /// The object's code runs in this process. So its constructors, its `init` and `fini` and its destructors
+    /// are sound, and load and unload no object. When its `fini` has returned,
     ///
     /// - no thread runs code of it, but within a call;
-    /// - nothing outside of it calls it later, but for what unloading looks for: destructors of thread locals, thread-specific keys,
-    ///   signal handlers and what it has registered with `atexit`;
+    /// - nothing outside of it calls it later, but for what unloading looks for: destructors of thread locals,
+    ///   thread-specific keys, signal handlers and what it has registered with `atexit`;
     /// - no thread that has used it ends just then.
     ///
     /// ```no_run
@@ -245,8 +248,8 @@ impl Objects {
             let what = "it does not lie in its own data";
             return refuse(library, LoadError::Table { path, what });
         }
-        // SAFETY: in the library's own data, where it stays until the library is closed, which needs the last `Inner` that
-        // has the table. It is made as it must be, as its note says.
+        // SAFETY: in the library's own data, where it stays until the library is closed, which needs the last
+        // `Inner` that has the table. It is made as it must be, as its note says.
         let table = match unsafe { Table::new(at.as_ptr(), Some(here)) } {
             Ok(table) => table,
             Err(bad) => {
@@ -261,8 +264,8 @@ impl Objects {
             return refuse(library, LoadError::NumbersSpent { path });
         };
         table.take(&numbered);
-        // Libraries that it needs may have come with it; those are nobody's but their own. What its own constructor has said
-        // is done.
+        // Libraries that it needs may have come with it; those are nobody's but their own. What its own
+        // constructor has said is done.
         for other in attached {
             // SAFETY: its constructor has just said so, and it stays for as long as this library at least.
             unsafe { attach::attach(std::ptr::with_exposed_provenance(other)) };

@@ -1,8 +1,9 @@
-//! Profiled objects: shared libraries that are loaded, profiled and unloaded while the program runs (feature `objects`, Linux).
+//! Profiled objects: shared libraries that are loaded, profiled and unloaded while the program runs (feature
+//! `objects`, Linux).
 //!
-//! An object is a shared library in Rust, C or C++ with *cost centres*: named places in its code. It is built with the package
-//! `ghc-eventlog-object`, or with `eventlog_object.h`. A program loads it, calls it, and unloads it again; a log
-//! has the cost centres' definitions, and samples say which of them each thread was in.
+//! An object is a shared library in Rust, C or C++ with *cost centres*: named places in its code. It is built
+//! with the package `ghc-eventlog-object`, or with `eventlog_object.h`. A program loads it, calls it, and
+//! unloads it again; a log has the cost centres' definitions, and samples say which of them each thread was in.
 //!
 //! ```no_run
 //! use ghc_eventlog::EventLog;
@@ -29,15 +30,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - **Nothing runs before it is judged.** [`inspect`] reads a note in the file: version, way, sizes and fingerprint of the tables that both
-//!   share, the symbols that it wants of the host, and what could run while the dynamic linker is still at work. What does not
-//!   fit is refused with an error that says why.
-//! - **What was judged is what is mapped**: a sealed copy in memory. A file that is replaced or overwritten changes nothing, and is a new object
-//!   when it is loaded again. ([`LoadOptions::direct`] maps the file itself, for debuggers.)
+//! - **Nothing runs before it is judged.** [`inspect`] reads a note in the file: version, way, sizes and
+//!   fingerprint of the tables that both share, the symbols that it wants of the host, and what could run while
+//!   the dynamic linker is still at work. What does not fit is refused with an error that says why.
+//! - **What was judged is what is mapped**: a sealed copy in memory. A file that is replaced or overwritten
+//!   changes nothing, and is a new object when it is loaded again. ([`LoadOptions::direct`] maps the file
+//!   itself, for debuggers.)
 //! - **Readers never follow a pointer into an object.** The [list](Registry::cost_centres) is a snapshot of copies; the
 //!   [`stack`] of each thread holds numbers, which are never used twice.
-//! - **Unloading drains, then proves.** No new calls; the open ones are waited for, or the object is [`Busy`], and goes on. In the end the dynamic
-//!   linker is asked whether it is gone.
+//! - **Unloading drains, then proves.** No new calls; the open ones are waited for, or the object is [`Busy`],
+//!   and goes on. In the end the dynamic linker is asked whether it is gone.
 //!
 //! # What dlclose does, and what becomes of it here
 //!
@@ -67,31 +69,34 @@
 //!
 //! # Profiles
 //!
-//! A [`Profiler`] writes to a log which cost centres each thread is in, many times a second, and how much is live of each stack of
-//! cost centres, as a [`ProfiledAllocator`] counts it. Definitions stay in the log and in every later sink when an object is
-//! unloaded, and what it has allocated is told under its name for as long as it is live. `eventlog stats` and `eventlog
-//! flamegraph` show it, as do the tools for profiles of Haskell programs.
+//! A [`Profiler`] writes to a log which cost centres each thread is in, many times a second, and how much is
+//! live of each stack of cost centres, as a [`ProfiledAllocator`] counts it. Definitions stay in the log and in
+//! every later sink when an object is unloaded, and what it has allocated is told under its name for as long as
+//! it is live. `eventlog stats` and `eventlog flamegraph` show it, as do the tools for profiles of Haskell
+//! programs.
 //!
-//! What it does not see: time outside of cost centres; whether a thread works or waits; memory from other allocators, as a
-//! Rust object has one of its own, unless it calls back the program for it; and what a cost centre allocates deeper than
-//! [255 of them](stack::MAX_DEPTH), which counts for those.
+//! What it does not see: time outside of cost centres; whether a thread works or waits; memory from other
+//! allocators, as a Rust object has one of its own, unless it calls back the program for it; and what a cost
+//! centre allocates deeper than [255 of them](stack::MAX_DEPTH), which counts for those.
 //!
 //! # Objects that no loader loads
 //!
-//! One that is linked into the program, or opened by an ordinary `dlopen`, registers itself by a constructor (`register` of `object!`, or
-//! `EVL_SELF_REGISTER`), and takes itself out by a destructor: a Rust program has cost centres of its own that way. Under a loader that does
-//! nothing, so an object is in the list once.
+//! One that is linked into the program, or opened by an ordinary `dlopen`, registers itself by a constructor
+//! (`register` of `object!`, or `EVL_SELF_REGISTER`), and takes itself out by a destructor: a Rust program has
+//! cost centres of its own that way. Under a loader that does nothing, so an object is in the list once.
 //!
 //! # Exports
 //!
-//! Objects refer to symbols of this crate, so that an ordinary `dlopen` in another program fails. A loader offers them to the dynamic linker by itself. A
-//! program that opens objects by an ordinary `dlopen` before it has loaded one has to export them, by this line of a `build.rs`:
+//! Objects refer to symbols of this crate, so that an ordinary `dlopen` in another program fails. A loader
+//! offers them to the dynamic linker by itself. A program that opens objects by an ordinary `dlopen` before it
+//! has loaded one has to export them, by this line of a `build.rs`:
 //!
 //! ```
 //! println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol=evl_*");
 //! ```
 //!
-//! This crate has a `pthread_key_create` in the place of the C library's, which it calls: so it knows whose keys there are.
+//! This crate has a `pthread_key_create` in the place of the C library's, which it calls: so it knows whose
+//! keys there are.
 
 mod attach;
 mod check;

@@ -2,9 +2,9 @@
 //!
 //! # Invariants
 //!
-//! 1. Whoever counts itself in `calls` and then finds the state `LOADED` is seen by whoever leaves that state, which looks at
-//!    `calls` afterwards: both are of the one order of sequentially consistent operations. So once the sum of `calls` is 0 in
-//!    another state, no call is open and none will be.
+//! 1. Whoever counts itself in `calls` and then finds the state `LOADED` is seen by whoever leaves that state,
+//!    which looks at `calls` afterwards: both are of the one order of sequentially consistent operations. So
+//!    once the sum of `calls` is 0 in another state, no call is open and none will be.
 //! 2. The state `CLOSING` is entered once, by one thread. Only that thread touches the library from then on.
 
 use super::check::ObjectInfo;
@@ -110,8 +110,8 @@ impl Drop for Inner {
     }
 }
 
-/// A loaded object. Clones are the same object. It stays loaded until it is [unloaded](Self::unload), also when every handle
-/// is gone: [`Objects::loaded`](super::Objects::loaded) has it.
+/// A loaded object. Clones are the same object. It stays loaded until it is [unloaded](Self::unload), also when
+/// every handle is gone: [`Objects::loaded`](super::Objects::loaded) has it.
 ///
 /// ```no_run
 /// use ghc_eventlog::objects::{LoadOptions, Objects};
@@ -211,7 +211,8 @@ impl Object {
         &self.0.numbered
     }
 
-    /// A function or variable that the object exports, to be used [within a call](Entered::get). Takes locks of the dynamic linker.
+    /// A function or variable that the object exports, to be used [within a call](Entered::get). Takes locks of
+    /// the dynamic linker.
     ///
     /// # Errors
     /// [`SymbolError`] if it does not export that, or is unloaded.
@@ -255,7 +256,8 @@ impl Object {
         }
     }
 
-    /// Opens a call: the object is not unloaded until what this returns is dropped. `None` if it is being unloaded, or has been.
+    /// Opens a call: the object is not unloaded until what this returns is dropped. `None` if it is being
+    /// unloaded, or has been.
     ///
     /// Waits for nobody. Two operations on a counter that few threads share, 4 ns together.
     ///
@@ -283,12 +285,13 @@ impl Object {
         (self.0.state.load(Ordering::SeqCst) == LOADED).then_some(entered)
     }
 
-    /// Unloads the object: no call begins any more; waits at most `wait` until no call is open and no thread is within one of its cost
-    /// centres; waits for samplers; calls its `fini`; takes its cost centres out of the list, and tells the logs; deletes its
-    /// thread-specific keys; has the dynamic linker close it; and asks the dynamic linker whether it is gone.
+    /// Unloads the object: no call begins any more; waits at most `wait` until no call is open and no thread is
+    /// within one of its cost centres; waits for samplers; calls its `fini`; takes its cost centres out of the
+    /// list, and tells the logs; deletes its thread-specific keys; has the dynamic linker close it; and asks
+    /// the dynamic linker whether it is gone.
     ///
-    /// Looks every so often whether it is still in use, up to a millisecond apart. Where it has been unloaded before, the outcome
-    /// is told again.
+    /// Looks every so often whether it is still in use, up to a millisecond apart. Where it has been unloaded
+    /// before, the outcome is told again.
     ///
     /// # Errors
     /// [`Busy`] if it is still in use then. It is loaded as before.
@@ -487,7 +490,8 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// What an object exports under a name. It may be kept for longer than the object; it is used [within a call](Entered::get).
+/// What an object exports under a name. It may be kept for longer than the object; it is used [within a
+/// call](Entered::get).
 ///
 /// ```
 /// use ghc_eventlog::objects::Symbol;

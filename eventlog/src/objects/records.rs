@@ -1,5 +1,5 @@
-//! What an object's table says, read once and copied; and the two things that the host writes into an object: the numbers
-//! of its cost centres, and the host's own table.
+//! What an object's table says, read once and copied; and the two things that the host writes into an object:
+//! the numbers of its cost centres, and the host's own table.
 
 use super::registry::{Definition, ObjectCostCentres};
 use super::stack;
@@ -42,8 +42,8 @@ impl<'a> Table<'a> {
     /// The table at `object`, whose library lies at these addresses if they are known.
     ///
     /// # Safety
-    /// It is the table of an object that stays where it is for `'a`, and is made by the macros of `ghc-eventlog-object` or
-    /// `eventlog_object.h`.
+    /// It is the table of an object that stays where it is for `'a`, and is made by the macros of
+    /// `ghc-eventlog-object` or `eventlog_object.h`.
     pub(super) unsafe fn new(
         object: *const Object,
         library: Option<&Range<usize>>,

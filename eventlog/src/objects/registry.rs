@@ -128,8 +128,8 @@ impl ObjectCostCentres {
     }
 }
 
-/// All cost centres as they were at one moment. It stays as it is, and may be kept for as long as one likes, also when the
-/// objects are gone.
+/// All cost centres as they were at one moment. It stays as it is, and may be kept for as long as one likes,
+/// also when the objects are gone.
 ///
 /// ```
 /// use ghc_eventlog::objects::registry;
@@ -268,15 +268,16 @@ impl Registry {
         self.current.load_full()
     }
 
-    /// Defines every cost centre in `log`, those that are there now and those that come, until the log is stopped. Says in that
-    /// log, by a marker, when an object is loaded or unloaded. Doing this twice is doing it once.
+    /// Defines every cost centre in `log`, those that are there now and those that come, until the log is
+    /// stopped. Says in that log, by a marker, when an object is loaded or unloaded. Doing this twice is doing
+    /// it once.
     ///
     /// A definition is an event `HeapProfCostCentre`, which is sticky: sinks and readers that begin later have
     /// it, also when the object is gone, since samples may still speak of it. Each takes 128 bytes and its text of the
     /// log's [sticky limit](crate::Builder::sticky_limit), for as long as there is the log.
     ///
-    /// Waits for the log's sink where the shared buffer is half full; the sink must not load or unload objects. What does not
-    /// fit all the same is [counted](Self::undefined).
+    /// Waits for the log's sink where the shared buffer is half full; the sink must not load or unload objects.
+    /// What does not fit all the same is [counted](Self::undefined).
     ///
     /// ```
     /// use ghc_eventlog::{EventLog, objects::registry};
@@ -317,8 +318,9 @@ impl Registry {
         self.change().undefined
     }
 
-    /// Held by a sampler from before it reads stacks until it has emitted what it read. Unloading waits for it, so no sample speaks
-    /// of a cost centre that was unloaded before the sample was taken. Samplers wait for each other.
+    /// Held by a sampler from before it reads stacks until it has emitted what it read. Unloading waits for it,
+    /// so no sample speaks of a cost centre that was unloaded before the sample was taken. Samplers wait for
+    /// each other.
     ///
     /// ```
     /// use ghc_eventlog::objects::{registry, stack};
@@ -339,7 +341,8 @@ impl Registry {
         self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the cost centres of an object, numbers them, and defines them in every log. `None` if there are no numbers left.
+    /// Takes in the cost centres of an object, numbers them, and defines them in every log. `None` if there are
+    /// no numbers left.
     pub(crate) fn add(
         &self,
         name: &str,

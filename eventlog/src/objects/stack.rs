@@ -11,15 +11,15 @@
 //! 1. A record that is reachable from `RECORDS` is never freed, and its `next` is not changed any more.
 //! 2. Only the owner writes to a record: the thread whose `CURRENT` is the record. There is one at most, whoever wins
 //!    `thread` from 0, until it puts the 0 back.
-//! 3. A frame is written before the word that makes it part of the stack. Each push makes a new version, so two equal words have
-//!    the same stack between them.
+//! 3. A frame is written before the word that makes it part of the stack. Each push makes a new version, so two
+//!    equal words have the same stack between them.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ghc_eventlog_object::{ABI_MAJOR, CostCentre, Host};
 
-/// Cost centres that a stack holds at most: those deeper inside are not told apart from the last one that fits. An event has
-/// room for as many.
+/// Cost centres that a stack holds at most: those deeper inside are not told apart from the last one that fits.
+/// An event has room for as many.
 ///
 /// ```
 /// assert_eq!(ghc_eventlog::objects::stack::MAX_DEPTH, 255);
@@ -42,7 +42,8 @@ struct Record {
     thread: AtomicU32,
     /// Outermost first. The first is 0, which no cost centre is.
     ids: [AtomicU32; MAX_DEPTH + 1],
-    /// A number for each part of the stack that begins at the bottom; the first is that of the empty stack. The owner's alone.
+    /// A number for each part of the stack that begins at the bottom; the first is that of the empty stack. The
+    /// owner's alone.
     keys: [AtomicU64; MAX_DEPTH + 1],
     /// How many records there were before.
     slot: AtomicU32,
@@ -143,8 +144,8 @@ fn records() -> impl Iterator<Item = &'static Record> {
     })
 }
 
-/// Enters the cost centre of that number on this thread, and returns what [`leave`] takes. A cost centre that the thread
-/// entered last, and has not left, is not entered again; nor is 0, which is none.
+/// Enters the cost centre of that number on this thread, and returns what [`leave`] takes. A cost centre that
+/// the thread entered last, and has not left, is not entered again; nor is 0, which is none.
 #[inline]
 pub(crate) fn enter(id: u32) -> u32 {
     let Some(record) = CURRENT.get().or_else(attach) else {
@@ -157,7 +158,8 @@ pub(crate) fn enter(id: u32) -> u32 {
         return depth as u32;
     }
     let key = record.keys[depth].load(Ordering::Relaxed);
-    // Release pairs with the acquire load of this frame in `read`: whoever sees it sees the last change of the word, too.
+    // Release pairs with the acquire load of this frame in `read`: whoever sees it sees the last change of the
+    // word, too.
     record.ids[depth + 1].store(id, Ordering::Release);
     // Relaxed: only this thread reads it.
     record.keys[depth + 1].store(push_key(key, id), Ordering::Relaxed);
@@ -176,7 +178,8 @@ pub(crate) fn leave(entered: u32) {
         let depth = word & u64::from(u8::MAX);
         // A number that is no depth of this stack leaves nothing.
         if u64::from(entered) < depth {
-            // Release pairs with the acquire load in `read`: who sees that this thread has left sees what it did within.
+            // Release pairs with the acquire load in `read`: who sees that this thread has left sees what it
+            // did within.
             record
                 .word
                 .store(word - depth + u64::from(entered), Ordering::Release);
@@ -258,8 +261,8 @@ impl Stack {
         self.thread
     }
 
-    /// A small number: from 0, another one for each of the threads that are there together. When a thread has ended, another
-    /// one gets its number.
+    /// A small number: from 0, another one for each of the threads that are there together. When a thread has
+    /// ended, another one gets its number.
     ///
     /// ```
     /// assert_eq!(ghc_eventlog::objects::stack::Stack::new().slot(), 0);
@@ -301,7 +304,8 @@ fn read(record: &Record, stack: &mut Stack) -> Option<()> {
         let thread = record.thread.load(Ordering::Relaxed);
         let depth = word as u8 as usize;
         for (inner, id) in record.ids[1..=depth].iter().rev().enumerate() {
-            // Acquire pairs with the release store in `enter`: if this is of a later push, the word below is later, too.
+            // Acquire pairs with the release store in `enter`: if this is of a later push, the word below is
+            // later, too.
             stack.ids[inner] = id.load(Ordering::Acquire);
         }
         // Relaxed: not before the loads above, which acquire. By invariant 3 nothing has changed if it is the same.
@@ -318,13 +322,14 @@ fn read(record: &Record, stack: &mut Stack) -> Option<()> {
     None
 }
 
-/// Calls `take` with the stack of every thread that is within a cost centre, each as it was at one moment, not all at the same.
-/// Returns how many changed too often to be read: those are left out.
+/// Calls `take` with the stack of every thread that is within a cost centre, each as it was at one moment, not
+/// all at the same. Returns how many changed too often to be read: those are left out.
 ///
 /// Waits for nobody, and nobody waits for it; a thread may enter and leave cost centres meanwhile. Allocates nothing.
 ///
-/// A sampler that writes events holds [`Registry::sampling`](crate::objects::Registry::sampling) from before the call until the
-/// last event has been emitted. No object is unloaded meanwhile, so its cost centres are defined in that log.
+/// A sampler that writes events holds [`Registry::sampling`](crate::objects::Registry::sampling) from before
+/// the call until the last event has been emitted. No object is unloaded meanwhile, so its cost centres are
+/// defined in that log.
 ///
 /// ```
 /// use ghc_eventlog::objects::stack;
@@ -372,8 +377,8 @@ pub struct Current {
     thread: core::marker::PhantomData<*const ()>,
 }
 
-/// The stack that the calling thread is in, as an allocator needs it: takes no lock, allocates nothing, and may be called
-/// from everywhere, also while the thread is ending.
+/// The stack that the calling thread is in, as an allocator needs it: takes no lock, allocates nothing, and may
+/// be called from everywhere, also while the thread is ending.
 ///
 /// ```
 /// use ghc_eventlog::objects::stack;
@@ -395,9 +400,9 @@ pub fn current() -> Current {
 }
 
 impl Current {
-    /// A number for the whole stack: 0 for the empty one, and the same for the same cost centres in the same order, on any
-    /// thread. Two stacks of one number are possible but rare, as with any hash of 64 bits: who must be exact compares
-    /// [`ids`](Self::ids). It takes one load, however deep the stack.
+    /// A number for the whole stack: 0 for the empty one, and the same for the same cost centres in the same
+    /// order, on any thread. Two stacks of one number are possible but rare, as with any hash of 64 bits: who
+    /// must be exact compares [`ids`](Self::ids). It takes one load, however deep the stack.
     ///
     /// ```
     /// use ghc_eventlog::objects::stack;
@@ -424,8 +429,8 @@ impl Current {
         self.depth
     }
 
-    /// The numbers of the cost centres, innermost first. After the thread has left some of them and entered others, these may
-    /// be the others'.
+    /// The numbers of the cost centres, innermost first. After the thread has left some of them and entered
+    /// others, these may be the others'.
     ///
     /// ```
     /// assert_eq!(ghc_eventlog::objects::stack::current().ids().next(), None);

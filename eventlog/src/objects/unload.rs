@@ -48,14 +48,15 @@ impl fmt::Display for Unload {
 pub enum PinReason {
     /// It is linked with `-z nodelete`.
     NoDelete,
-    /// It has a symbol that is unique in the process, as C++ makes for a static variable of an inline function. The dynamic
-    /// linker never unmaps such a library.
+    /// It has a symbol that is unique in the process, as C++ makes for a static variable of an inline function.
+    /// The dynamic linker never unmaps such a library.
     UniqueSymbol(String),
-    /// It has thread locals with destructors. It stays mapped while a thread lives that has touched one, until the first library that is
-    /// closed after that.
+    /// It has thread locals with destructors. It stays mapped while a thread lives that has touched one, until
+    /// the first library that is closed after that.
     ThreadLocals,
-    /// It makes thread-specific keys by the function of that name, which goes past the program, so those whose destructors are
-    /// code of it are not known. It was not closed, since the next thread that ends could call into nothing.
+    /// It makes thread-specific keys by the function of that name, which goes past the program, so those whose
+    /// destructors are code of it are not known. It was not closed, since the next thread that ends could call
+    /// into nothing.
     ThreadKeys(String),
     /// It has left the handler of that signal behind. It was not closed.
     SignalHandler(i32),

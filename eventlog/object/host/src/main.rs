@@ -1,11 +1,11 @@
-//! Calls an object over and over, and loads it anew whenever its file has changed, while it runs. The log has the cost centres of every
-//! generation, and samples of which it was in.
+//! Calls an object over and over, and loads it anew whenever its file has changed, while it runs. The log has
+//! the cost centres of every generation, and samples of which it was in.
 //!
 //!     cargo build -p sample-object
 //!     cargo run --bin hot_reload -- target/debug/libsample_object.so hot_reload.eventlog
 //!
-//! Then, in another terminal, edit `eventlog/object/sample/src/lib.rs`, say the name of a cost centre, and build it again. Ctrl-C ends the program; so
-//! does a third argument, after so many seconds.
+//! Then, in another terminal, edit `eventlog/object/sample/src/lib.rs`, say the name of a cost centre, and
+//! build it again. Ctrl-C ends the program; so does a third argument, after so many seconds.
 
 use ghc_eventlog::EventLog;
 use ghc_eventlog::format::{CostCentreStack, Event};

@@ -1,4 +1,5 @@
-//! What is refused, each with an error of its own, before any code of it runs. Every code of these files kills the process.
+//! What is refused, each with an error of its own, before any code of it runs. Every code of these files kills
+//! the process.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,9 +13,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tries to load, both ways, and sees that nothing is left of it.
+/// Tries to load, both ways, and sees that nothing is left of it. The test is alone, since compilers take descriptors.
 fn refused(path: &Path) -> LoadError {
-    let _alone = support::alone();
     let before = (support::maps_of_files(), support::descriptors());
     let mut errors = [false, true].map(|direct| {
         let options = LoadOptions::new().direct(direct);
@@ -70,6 +70,7 @@ fn note(bytes: &[u8]) -> usize {
 
 #[test]
 fn a_file_that_is_no_library_of_this_machine() {
+    let _alone = support::alone();
     let text = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bad-text.so");
     fs::write(&text, "INPUT(libc.so)\n").unwrap();
     assert_eq!(check(&text), CheckError::NotElf);
@@ -95,6 +96,7 @@ fn a_file_that_is_no_library_of_this_machine() {
 
 #[test]
 fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
+    let _alone = support::alone();
     let whole = fs::read(bad("plain", &[])).unwrap();
     for keep in [17, 63, 64, 900, 4096, 4097] {
         let cut = changed("cut", |bytes| bytes.truncate(keep));
@@ -122,6 +124,7 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
 
 #[test]
 fn a_library_that_is_no_object() {
+    let _alone = support::alone();
     assert_eq!(
         check(&bad("none", &["-DNO_OBJECT", "-Wl,-z,undefs"])),
         CheckError::NoNote
@@ -152,6 +155,7 @@ fn a_library_that_is_no_object() {
 
 #[test]
 fn tables_of_another_version_way_size_or_layout() {
+    let _alone = support::alone();
     let host = (ABI_MAJOR, 0);
     let major = check(&bad("major", &["-DEVL_ABI_MAJOR=9"]));
     assert_eq!(
@@ -199,6 +203,7 @@ fn tables_of_another_version_way_size_or_layout() {
 
 #[test]
 fn a_symbol_that_this_host_does_not_export() {
+    let _alone = support::alone();
     let path = bad("missing", &["-DMISSING=evl_way_prof_abi9"]);
     let names = vec!["evl_way_prof_abi9".to_owned()];
     assert_eq!(check(&path), CheckError::MissingHostSymbols { names });
@@ -219,6 +224,7 @@ fn a_symbol_that_this_host_does_not_export() {
 
 #[test]
 fn functions_that_would_be_called_before_it_is_loaded() {
+    let _alone = support::alone();
     assert!(matches!(
         check(&bad("ifunc", &["-DIFUNC"])),
         CheckError::Resolvers { count: 1.. }
@@ -229,6 +235,7 @@ fn functions_that_would_be_called_before_it_is_loaded() {
 
 #[test]
 fn a_standard_library_that_is_shared() {
+    let _alone = support::alone();
     let library = bad("std", &["-DNO_OBJECT", "-Wl,-z,undefs"]);
     let named = library.with_file_name("libstd-0123456789abcdef.so");
     fs::copy(&library, &named).unwrap();
@@ -245,6 +252,7 @@ fn a_standard_library_that_is_shared() {
 
 #[test]
 fn a_table_that_is_not_what_the_note_promises() {
+    let _alone = support::alone();
     for (name, table, what) in [
         (
             "version",
@@ -275,6 +283,7 @@ fn a_table_that_is_not_what_the_note_promises() {
 
 #[test]
 fn an_object_whose_init_refuses() {
+    let _alone = support::alone();
     let path = support::c("trap.c", "refusing", &["-DINIT=77"]);
     match refused(&path) {
         LoadError::Init { code: 77, .. } => {}
@@ -284,6 +293,7 @@ fn an_object_whose_init_refuses() {
 
 #[test]
 fn a_program_that_is_no_host_cannot_open_an_object() {
+    let _alone = support::alone();
     let directory = tempfile::tempdir().unwrap();
     let [source, program] = ["open.c", "open"].map(|name| directory.path().join(name));
     fs::write(
@@ -319,6 +329,7 @@ fn code_of_a_bad_object_kills_the_process() {
         unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
         return;
     }
+    let _alone = support::alone();
     for name in [
         bad("major", &["-DEVL_ABI_MAJOR=9"]),
         bad("only-ifunc", &["-DIFUNC", "-DHARMLESS"]),

@@ -71,6 +71,14 @@ fn an_object_that_is_loaded_is_registered_once() {
     support::run(&loaded, 1);
     assert_eq!(loaded.unload(Duration::ZERO).unwrap(), Unload::Unmapped);
     assert!(labels().is_empty());
+
+    // In Rust, too, where the constructor has a table of its own.
+    let loaded = support::load(support::rust_traps());
+    assert!(loaded.info().registers_itself);
+    assert_eq!(labels().len(), loaded.info().cost_centres.len());
+    assert_eq!(support::call(&loaded, c"trap_panic"), 1);
+    assert_eq!(loaded.unload(Duration::ZERO).unwrap(), Unload::Unmapped);
+    assert!(labels().is_empty());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The traps of unmapping a library, each in a child process, each with its outcome. Each test runs this program again as a
-//! child, in which `child` plays the part and exits with 0.
+//! The traps of unmapping a library, each in a child process, each with its outcome. Each test runs this
+//! program again as a child, in which `child` plays the part and exits with 0.
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -24,8 +24,8 @@ pub(crate) fn root() -> PathBuf {
     roots.next().unwrap().to_owned()
 }
 
-/// Builds a package of this repository as cargo does, but without the flags that the test itself is built with: objects have a
-/// standard library of their own.
+/// Builds a package of this repository as cargo does, but without the flags that the test itself is built with:
+/// objects have a standard library of their own.
 fn cargo(package: &str) -> PathBuf {
     let target = directory().join("objects");
     let built = Command::new(env!("CARGO"))
@@ -159,7 +159,8 @@ pub(crate) fn resident() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// What is mapped of files and copies of objects: names and how often. (The heap and the stacks of other threads come and go.)
+/// What is mapped of files and copies of objects: names and how often. (The heap and the stacks of other
+/// threads come and go.)
 pub(crate) fn maps_of_files() -> Vec<String> {
     let name = |line: &String| Some(line.split_once('/')?.1.to_owned());
     let mut names: Vec<String> = maps().iter().filter_map(name).collect();

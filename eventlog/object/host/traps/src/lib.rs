@@ -4,7 +4,7 @@ use ghc_eventlog_object::{object, scc};
 use std::cell::RefCell;
 use std::hint::black_box;
 
-object!("trap");
+object!("trap", register);
 
 struct Loud(Vec<u64>);
 
