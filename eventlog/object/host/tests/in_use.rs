@@ -127,7 +127,9 @@ fn unloading_waits_for_a_sampler_that_has_not_emitted_yet() {
     let watched = object.clone();
     let unloader = thread::spawn(move || object.unload(Duration::from_secs(60)));
     // Draining has begun, and nobody is in the object.
+    let deadline = Instant::now() + Duration::from_secs(60);
     while watched.enter().is_some() {
+        assert!(Instant::now() < deadline, "draining has not begun");
         thread::yield_now();
     }
     thread::sleep(Duration::from_millis(20));

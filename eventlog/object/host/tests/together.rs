@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn rounds() -> u64 {
     match std::env::var("OBJECTS_ROUNDS") {
@@ -108,11 +108,13 @@ fn everything_at_once_and_every_sample_is_of_what_was_defined_before_it() {
         });
         let enough = |count: &AtomicU64, least| count.load(Ordering::Relaxed) >= least;
         let mut round = 0;
-        // Every thread has had its turn, on a loaded machine, too.
-        while round < rounds()
-            || !enough(&calls, 100)
-            || !enough(&walks, 100)
-            || !enough(&samples, 1)
+        let deadline = Instant::now() + Duration::from_secs(120);
+        // Every thread has had its turn, on a loaded machine, too; one that has failed has none.
+        while Instant::now() < deadline
+            && (round < rounds()
+                || !enough(&calls, 100)
+                || !enough(&walks, 100)
+                || !enough(&samples, 1))
         {
             round += 1;
             for (slot, path) in slots.iter().zip(&paths) {
