@@ -198,17 +198,19 @@ impl<T> Slot<T> {
             let first_last = LINE - 1 - start as usize % LINE;
             let mut last = start.wrapping_add(first_last);
             let end = start.wrapping_add(bytes);
-            let mut eights = (bytes + LINE - 1 - first_last) / (8 * LINE);
             // SAFETY: the bytes lie within the slots, which the caller has to itself, and which hold nothing
             // that anybody looks at; a slot may be of any bytes.
             unsafe {
-                // Eight at a time, since each is but one store.
-                while eights != 0 {
-                    for line in 0..8 {
-                        last.wrapping_add(line * LINE).write(0);
+                // Eight at a time where there are many, since each is but one store.
+                if bytes > 7 * LINE {
+                    let mut eights = (bytes + LINE - 1 - first_last) / (8 * LINE);
+                    while eights != 0 {
+                        for line in 0..8 {
+                            last.wrapping_add(line * LINE).write(0);
+                        }
+                        last = last.wrapping_add(8 * LINE);
+                        eights -= 1;
                     }
-                    last = last.wrapping_add(8 * LINE);
-                    eights -= 1;
                 }
                 while last < end {
                     last.write(0);

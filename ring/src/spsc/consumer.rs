@@ -168,7 +168,9 @@ impl<T> Consumer<T> {
     /// Makes the next pop stop, as it must where the end of what is there may come before the stop that was known.
     #[inline(always)]
     fn stop_here(&mut self) {
-        self.go_on(self.position(), 0);
+        if self.slot != self.stop {
+            self.go_on(self.position(), 0);
+        }
     }
 
     /// Takes the next item out, and does nothing else.
@@ -250,10 +252,13 @@ impl<T> Consumer<T> {
     /// ```
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
-        // Always a fresh look at the tail, since more may have come than was known before.
-        // Without a pause where there is little: who reads in place has many items at a time as a rule.
         self.stop_here();
-        self.refill()?;
+        // A fresh look at the tail, since more may have come than was known before; but what a complete chunk has
+        // left does not become more.
+        // Without a pause where there is little: who reads in place has many items at a time as a rule.
+        if self.limit != self.end || self.stop_position == self.end {
+            self.refill()?;
+        }
         Ok(ReadSlice { consumer: self })
     }
 
@@ -309,8 +314,10 @@ impl<T> Consumer<T> {
     #[cold]
     #[inline(never)]
     fn refill_at_boundary(&mut self, tail: usize) -> Result<(), PopError> {
-        if !self.in_chunk && tail != self.stop_position && !self.shared.settings.overwritable {
-            self.enter(tail);
+        if tail != self.stop_position && !self.shared.settings.overwritable {
+            if !self.in_chunk {
+                self.enter(tail);
+            }
             if self.look_into_chunk(tail) {
                 return Ok(());
             }
@@ -810,7 +817,7 @@ impl<T> fmt::Debug for Consumer<T> {
 /// ```
 #[must_use = "a slice that is not released stays in the ring"]
 pub struct ReadSlice<'a, T> {
-    /// Its items from the position to `limit`, at least one.
+    /// At a stop. Its items from there to `limit`, at least one.
     consumer: &'a mut Consumer<T>,
 }
 
@@ -835,7 +842,7 @@ impl<T> ReadSlice<'_, T> {
     #[inline]
     pub fn release(self, count: usize) {
         let consumer = self.consumer;
-        let position = consumer.position();
+        let position = consumer.stop_position;
         let ready = consumer.limit.wrapping_sub(position);
         assert!(
             count <= ready,
@@ -857,7 +864,9 @@ impl<T> ReadSlice<'_, T> {
     /// How many there are.
     #[cfg(feature = "std")]
     pub(crate) fn ready(&self) -> usize {
-        self.consumer.limit.wrapping_sub(self.consumer.position())
+        self.consumer
+            .limit
+            .wrapping_sub(self.consumer.stop_position)
     }
 
     /// As [`release`](Self::release); says whether a chunk was given back.
@@ -882,7 +891,10 @@ impl<T> ReadSlice<'_, T> {
     /// ```
     #[inline]
     pub fn release_all(self) {
-        let ready = self.consumer.limit.wrapping_sub(self.consumer.position());
+        let ready = self
+            .consumer
+            .limit
+            .wrapping_sub(self.consumer.stop_position);
         self.release(ready);
     }
 }
@@ -901,7 +913,7 @@ impl<T> core::ops::Deref for ReadSlice<'_, T> {
         unsafe {
             core::slice::from_raw_parts(
                 consumer.slot.slot().cast::<T>(),
-                consumer.limit.wrapping_sub(consumer.position()),
+                consumer.limit.wrapping_sub(consumer.stop_position),
             )
         }
     }
@@ -913,7 +925,7 @@ impl<T> ReadSlice<'_, T> {
     /// Lets `look` see every item.
     pub fn for_each(&self, mut look: impl FnMut(&T)) {
         let consumer = &*self.consumer;
-        for index in 0..consumer.limit.wrapping_sub(consumer.position()) {
+        for index in 0..consumer.limit.wrapping_sub(consumer.stop_position) {
             let slot = consumer.slot.slot();
             // SAFETY: the slots from the position to `limit` hold items that are this half's
             // (invariant 1).
@@ -924,7 +936,10 @@ impl<T> ReadSlice<'_, T> {
 
 impl<T> fmt::Debug for ReadSlice<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ready = self.consumer.limit.wrapping_sub(self.consumer.position());
+        let ready = self
+            .consumer
+            .limit
+            .wrapping_sub(self.consumer.stop_position);
         f.debug_struct("ReadSlice").field("len", &ready).finish()
     }
 }

@@ -1493,11 +1493,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stop_beyond_a_hole",
         file: CONSUMER,
         find: "        self.stop_here();
-        self.refill()?;
-        Ok",
+        // A fresh",
         nth: None,
-        replace: "        self.refill()?;
-        Ok",
+        replace: "        // A fresh",
         bound: 2,
         fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
         why: "a chunk that was closed since comes back only with the next look",
@@ -1542,16 +1540,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "read_without_a_look",
         file: CONSUMER,
-        find: "        self.refill()?;
-        Ok(ReadSlice { consumer: self })",
+        find: "if self.limit != self.end || self.stop_position == self.end {",
         nth: None,
-        replace: "        if self.position() == self.limit {
-            self.refill()?;
-        }
-        Ok(ReadSlice { consumer: self })",
+        replace: "if self.stop_position == self.limit {",
         bound: 2,
         fate: KilledBy(&["read_in_place::a_slice_holds_all_that_is_ready"]),
         why: "a slice leaves out items that are known to be there",
+    },
+    Mutant {
+        name: "read_of_a_chunk_that_has_nothing_left",
+        file: CONSUMER,
+        find: "if self.limit != self.end || self.stop_position == self.end {",
+        nth: None,
+        replace: "if self.limit != self.end {",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_slice_holds_all_that_is_ready"]),
+        why: "a slice is there, and nothing in it",
     },
     Mutant {
         name: "tail_load_relaxed",
@@ -1684,7 +1688,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "let range_end = self.end;",
         bound: 2,
-        fate: KilledBy(&["read_in_place::a_slice_ends_before_the_hole"]),
+        fate: KilledBy(&["hand_off::the_rest_of_a_chunk_that_is_sealed_is_handed_over"]),
         why: "a hole that is looked at again takes items off its chunk",
     },
     Mutant {
