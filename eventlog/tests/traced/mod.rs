@@ -74,9 +74,10 @@ impl Said {
     }
 }
 
-/// Runs `run` with a log installed, and tells what it says and counts.
+/// Runs `run` with a log installed, and tells what it says and counts. Its buffers hold all that these tests write, so
+/// that nothing is lost however late the collector comes.
 pub(crate) fn traced(name: &str, run: impl FnOnce()) -> (Said, Statistics) {
-    traced_with(name, EventLog::builder(), run)
+    traced_with(name, EventLog::builder().buffer_size(4 << 20), run)
 }
 
 /// As `traced`, with a log that is built as told.
