@@ -18,5 +18,5 @@ for t in $targets; do
         done
     fi
     step "fuzz $t" cargo +nightly fuzz run "$t" "${corpus[@]}" -- \
-        -max_total_time="${FUZZ_SECONDS:-45}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
+        -max_total_time="${FUZZ_SECONDS:-30}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
 done
