@@ -87,8 +87,19 @@ pub(crate) struct Content {
     lasting: u16,
     /// The log is seen from its beginning: what is missing before the first message is missed.
     from_start: bool,
+    /// The sink that the log goes to now, and the one that it goes back to when that is closed.
+    current: Option<SinkNo>,
+    returning: Option<SinkNo>,
+    /// Sinks that there have been.
+    sinks: u64,
+    /// Events that were replayed to sinks that the log has gone back to.
+    pub(crate) repeated: u64,
     fault: Option<String>,
 }
+
+/// One of the sinks that take the same content one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SinkNo(u64);
 
 impl Content {
     pub(crate) fn new(lasting: u16, from_start: bool) -> Arc<Mutex<Self>> {
@@ -96,6 +107,10 @@ impl Content {
             seen: BTreeMap::new(),
             lasting,
             from_start,
+            current: None,
+            returning: None,
+            sinks: 0,
+            repeated: 0,
             fault: None,
         }))
     }
@@ -112,6 +127,12 @@ impl Content {
     /// What was wrong first. (A panic would be caught by the log.)
     pub(crate) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// Says that the log goes back to this sink as soon as the one that it goes to is closed. Until then the sink gets
+    /// nothing but a replay of what it has missed.
+    pub(crate) fn go_back_to(&mut self, sink: SinkNo) {
+        self.returning = Some(sink);
     }
 
     fn order(&self, cap: Option<u16>) -> Order {
@@ -151,6 +172,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Checks one log, whose content may go on in another.
 pub(crate) struct Check {
     content: Arc<Mutex<Content>>,
+    number: SinkNo,
     decoder: Decoder,
     /// The log's beginning has been written, which replays what was before.
     has_begun: bool,
@@ -168,8 +190,11 @@ impl Check {
         least: Vec<u64>,
         alive: &Arc<AtomicUsize>,
     ) -> Self {
+        let sinks = &mut lock(content).sinks;
+        *sinks += 1;
         Check {
             content: Arc::clone(content),
+            number: SinkNo(*sinks),
             decoder: Decoder::new(),
             has_begun: false,
             must_end,
@@ -178,9 +203,17 @@ impl Check {
         }
     }
 
+    pub(crate) fn number(&self) -> SinkNo {
+        self.number
+    }
+
     fn look(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         let mut content = lock(&self.content);
-        let is_replay = !std::mem::replace(&mut self.has_begun, true);
+        let is_beginning = !std::mem::replace(&mut self.has_begun, true);
+        if is_beginning {
+            content.current = Some(self.number);
+        }
+        let is_back = content.current != Some(self.number);
         loop {
             let record = match self.decoder.next(&mut bytes) {
                 Ok(None) => return Ok(()),
@@ -193,7 +226,11 @@ impl Check {
                 Ok(Decoded::Known(event)) => event,
                 other => return Err(format!("{other:?}")),
             };
-            if is_replay {
+            if is_beginning || is_back {
+                content.repeated += u64::from(is_back);
+                if let Event::UserMessage { text } = event {
+                    return Err(format!("message {text:?} is replayed"));
+                }
                 continue;
             }
             match event {
@@ -234,8 +271,12 @@ impl Write for Check {
 
 impl Drop for Check {
     fn drop(&mut self) {
+        let mut content = lock(&self.content);
+        if content.current == Some(self.number) {
+            content.current = content.returning.take();
+        }
         if let (true, Err(error)) = (self.must_end, self.decoder.finish()) {
-            lock(&self.content).fault.get_or_insert(error.to_string());
+            content.fault.get_or_insert(error.to_string());
         }
     }
 }

@@ -10,7 +10,7 @@
 mod checked;
 mod memory;
 
-use checked::{Check, Content, Gate, Manner, Mannered, Numbered, lock};
+use checked::{Check, Content, Gate, Manner, Mannered, Numbered, SinkNo, lock};
 use ghc_eventlog::format::Event;
 use ghc_eventlog::{
     AttachOptions, Capability, EmitError, EventLog, Policy, Previous, ReaderId, Sink, Start,
@@ -158,7 +158,9 @@ struct Soak<'a> {
     content: Arc<Mutex<Content>>,
     readers: Vec<Attached>,
     gate: Arc<Gate>,
-    saved: Vec<Sink>,
+    saved: Vec<(Sink, SinkNo)>,
+    /// Which sink the log goes to.
+    current: SinkNo,
     sticky: Vec<StickyId>,
     /// Sinks and readers that are there.
     alive: Arc<AtomicUsize>,
@@ -272,18 +274,36 @@ impl Soak<'_> {
         }
     }
 
-    fn sink(&self) -> Sink {
-        Sink::writer(Check::new(&self.content, true, self.least(), &self.alive))
-    }
-
     /// Another sink, and perhaps keeps the one that was.
     fn redirect(&mut self) {
-        let mut previous = Previous::Close;
-        if self.saved.len() < SAVED && self.chance.below(2) == 0 {
-            self.saved.push(self.log.sink());
-            previous = Previous::Keep;
+        let keeps = self.saved.len() < SAVED && self.chance.below(2) == 0;
+        self.redirect_from(if keeps {
+            Previous::Keep
+        } else {
+            Previous::Close
+        });
+    }
+
+    /// To another sink for as long as one event takes that is told to the one that was, too, when the log comes back.
+    fn leave_and_return(&mut self) {
+        self.redirect_from(Previous::Keep);
+        in_time("there is room", || {
+            let emitted = self
+                .log
+                .emit_sticky(&Event::UserMarker { name: "meanwhile" });
+            self.sticky.extend(&emitted);
+            emitted.is_ok()
+        });
+        self.go_back();
+    }
+
+    fn redirect_from(&mut self, previous: Previous) {
+        if previous == Previous::Keep {
+            self.saved.push((self.log.sink(), self.current));
         }
-        let sink = self.sink();
+        let check = Check::new(&self.content, true, self.least(), &self.alive);
+        self.current = check.number();
+        let sink = Sink::writer(check);
         self.log.set_sink(sink, previous, Start::Header).unwrap();
         self.done.redirected += 1;
     }
@@ -293,7 +313,9 @@ impl Soak<'_> {
         if self.saved.is_empty() {
             return;
         }
-        let sink = self.saved.swap_remove(self.chance.below(self.saved.len()));
+        let (sink, number) = self.saved.swap_remove(self.chance.below(self.saved.len()));
+        lock(&self.content).go_back_to(number);
+        self.current = number;
         let previous = Previous::Close;
         self.log.set_sink(sink, previous, Start::Continue).unwrap();
         self.done.redirected += 1;
@@ -332,7 +354,7 @@ impl Soak<'_> {
             self.log.remove_sticky(id);
         }
         self.redirect();
-        for sink in self.saved.drain(..) {
+        for (sink, _) in self.saved.drain(..) {
             sink.close().unwrap();
         }
         self.log.set_policy(Policy::DropNewest);
@@ -445,10 +467,12 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
     let length = Duration::from_secs_f64(length);
     let content = Content::new(LASTING, true);
     let alive = Arc::default();
+    let first = Check::new(&content, true, vec![], &alive);
+    let current = first.number();
     let log = EventLog::builder()
         .buffer_size(SIZE)
         .flush_interval(Duration::from_millis(5))
-        .sink(Sink::writer(Check::new(&content, true, vec![], &alive)))
+        .sink(Sink::writer(first))
         .unwrap();
     let mut capabilities: Vec<Capability> =
         (0..LASTING).map(|_| log.capability().unwrap()).collect();
@@ -463,6 +487,7 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
         readers: Vec::new(),
         gate: Arc::default(),
         saved: Vec::new(),
+        current,
         sticky: Vec::new(),
         alive,
         writers: 1_000,
@@ -486,6 +511,7 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
         let end = EndOnDrop(orders);
         let mut report = Report::new();
         while report.start.elapsed() < length || at_rest.len() < ROUNDS {
+            soak.leave_and_return();
             for _ in 0..STEPS {
                 soak.step();
             }
@@ -526,6 +552,7 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
     }
     let events = statistics.events();
     assert!(events > 10_000 && done.attached > 0 && done.redirected > 0);
+    assert!(content.repeated > 0, "no sink was told what it had missed");
 
     // What is in use is the same in the end as in the beginning.
     let measured = &at_rest[1..];
@@ -534,10 +561,11 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
     let blocks = || measured.iter().map(|memory| memory.blocks);
     let (fewest, more) = (blocks().min().unwrap(), blocks().max().unwrap());
     println!(
-        "{events} events in {:.1} s, {} lost; {done:?}; at rest {least} to {most} bytes in {fewest} to \
+        "{events} events in {:.1} s, {} lost, {} replayed; {done:?}; at rest {least} to {most} bytes in {fewest} to \
          {more} blocks",
         statistics.elapsed.as_secs_f64(),
         statistics.lost().total(),
+        content.repeated,
     );
     assert!(most - least <= SCRATCH, "{least} to {most} bytes");
     assert!(more - fewest <= FEW, "{fewest} to {more} blocks");
