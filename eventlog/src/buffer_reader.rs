@@ -2,6 +2,7 @@
 //! them.
 
 use crate::chunk_record::{ChunkEnd, ChunkHead, Label};
+use crate::copied::Copied;
 use crate::counter::{Counters, Tally};
 use crate::format::{self, CapNo, Decoded, EVENTS_LOST, Event, Header, LossCause};
 use crate::shared_buffer::{self, Stripes};
@@ -152,14 +153,7 @@ struct OwnEvents {
 struct SharedEvents {
     consumer: shared_buffer::Consumer<u8>,
     stripes: Arc<Stripes>,
-    /// Events that have been copied out of the ring, those included that tell of losses.
-    copied: Vec<u8>,
-    /// Whether there may be one among them that is to be looked at.
-    copied_tracked: bool,
-    /// Bytes of them that have come out.
-    done: usize,
-    /// Bytes that have ever come out.
-    position: u64,
+    copied: Copied,
     /// What each writer had counted behind the last of its events that came out: taken and refused.
     seen: Vec<(Tally, Tally)>,
 }
@@ -170,13 +164,7 @@ impl SharedEvents {
     fn copy(&mut self, losses: &mut Losses) -> Option<(usize, u64)> {
         let records = self.consumer.read().ok()?;
         let len = records.len();
-        let bytes = copy_records(
-            &records,
-            &mut self.seen,
-            &mut self.copied,
-            &mut self.copied_tracked,
-            losses,
-        );
+        let bytes = copy_records(&records, &mut self.seen, &mut self.copied, losses);
         records.release_all();
         // Goes past slots that stay unused, and so gives a chunk back that they are the end of.
         let _ = self.consumer.read();
@@ -190,7 +178,6 @@ impl SharedEvents {
             &records,
             &mut self.seen,
             &mut self.copied,
-            &mut self.copied_tracked,
             losses,
         ))
     }
@@ -198,8 +185,8 @@ impl SharedEvents {
     /// Copies everything that is ready now, in the order of its time stamps. Tells how many bytes of it
     /// were events.
     fn gather(&mut self, losses: &mut Losses, header: &Header) -> u64 {
-        self.copied.drain(..std::mem::take(&mut self.done));
-        let begin = self.copied.len();
+        self.copied.forget_done();
+        let begin = self.copied.left().len();
         let mut left = self.consumer.len();
         let mut bytes = 0;
         while left != 0 {
@@ -209,7 +196,7 @@ impl SharedEvents {
             left = left.saturating_sub(len);
             bytes += events;
         }
-        sort_by_time(&mut self.copied, begin, header);
+        sort_by_time(self.copied.bytes_mut(), begin, header);
         bytes
     }
 
@@ -234,8 +221,7 @@ impl SharedEvents {
 fn copy_records(
     records: &[u8],
     seen: &mut Vec<(Tally, Tally)>,
-    copied: &mut Vec<u8>,
-    copied_tracked: &mut bool,
+    copied: &mut Copied,
     losses: &mut Losses,
 ) -> u64 {
     let mut rest = records;
@@ -255,7 +241,7 @@ fn copy_records(
         };
         if !lost.is_none() {
             losses.add(lost);
-            lost.tell(time_of(event), copied);
+            lost.tell(time_of(event), copied.bytes_mut());
         }
         let this = Tally {
             events: 1,
@@ -265,8 +251,7 @@ fn copy_records(
         *taken = label.taken;
         *taken += this;
         *refused = label.refused;
-        copied.extend_from_slice(event);
-        *copied_tracked |= label.tracked;
+        copied.push(event, label.tracked);
     }
     bytes
 }
@@ -421,11 +406,7 @@ enum Bytes<'a> {
         out: &'a mut u64,
     },
     /// Copied out of the buffer.
-    Copied {
-        bytes: &'a [u8],
-        done: &'a mut usize,
-        position: &'a mut u64,
-    },
+    Copied(&'a mut Copied),
     /// Losses that come before the next events.
     Losses {
         bytes: &'a [u8],
@@ -441,7 +422,8 @@ impl Deref for Body<'_> {
     fn deref(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Here { slice, len, .. } => &slice[..*len],
-            Bytes::Copied { bytes, .. } | Bytes::Losses { bytes, .. } => bytes,
+            Bytes::Copied(copied) => copied.left(),
+            Bytes::Losses { bytes, .. } => bytes,
         }
     }
 }
@@ -456,7 +438,8 @@ impl Body<'_> {
     /// How many bytes of it lie before a [mark](BufferReader::mark).
     pub(crate) fn before(&self, mark: u64) -> usize {
         let (position, all_or_nothing) = match &self.bytes {
-            Bytes::Here { position, .. } | Bytes::Copied { position, .. } => (**position, false),
+            Bytes::Here { position, .. } => (**position, false),
+            Bytes::Copied(copied) => (copied.position(), false),
             Bytes::Losses { position, .. } => (*position, true),
         };
         let before = usize::try_from(mark.saturating_sub(position)).unwrap_or(usize::MAX);
@@ -495,10 +478,7 @@ impl Body<'_> {
                 }
                 self.signals.room.notify();
             }
-            Bytes::Copied { done, position, .. } => {
-                *done += count;
-                *position += count as u64;
-            }
+            Bytes::Copied(copied) => copied.take_out(count),
             Bytes::Losses { untold, told, .. } => told.add(std::mem::take(untold)),
         }
     }
@@ -537,10 +517,7 @@ impl BufferReader {
         let events = Events::Shared(SharedEvents {
             consumer,
             stripes,
-            copied: Vec::new(),
-            copied_tracked: false,
-            done: 0,
-            position: 0,
+            copied: Copied::default(),
             seen: Vec::new(),
         });
         Self::new(None, events, control, signals, header)
@@ -580,7 +557,7 @@ impl BufferReader {
         match &self.events {
             // Whoever knows of an event knows that it has been counted.
             Events::Own(own) => own.counters.taken().bytes,
-            Events::Shared(shared) => shared.position + (shared.copied.len() - shared.done) as u64,
+            Events::Shared(shared) => shared.copied.end(),
         }
     }
 
@@ -596,7 +573,7 @@ impl BufferReader {
     pub(crate) fn position(&self) -> u64 {
         match &self.events {
             Events::Own(own) => own.position,
-            Events::Shared(shared) => shared.position,
+            Events::Shared(shared) => shared.copied.position(),
         }
     }
 
@@ -617,22 +594,16 @@ impl BufferReader {
         let mut tracked = false;
         let bytes = match &mut self.events {
             Events::Shared(shared) => {
-                if shared.done == shared.copied.len() {
-                    shared.copied.clear();
-                    shared.copied_tracked = false;
-                    shared.done = 0;
+                if shared.copied.left().is_empty() {
+                    shared.copied.forget_done();
                     let mut losses = Losses::default();
                     let (_, bytes) = shared.copy(&mut losses)?;
                     self.signals.room.notify();
                     self.out += bytes;
                     self.told.add(losses);
                 }
-                tracked = shared.copied_tracked;
-                Bytes::Copied {
-                    bytes: &shared.copied[shared.done..],
-                    done: &mut shared.done,
-                    position: &mut shared.position,
-                }
+                tracked = shared.copied.is_tracked();
+                Bytes::Copied(&mut shared.copied)
             }
             Events::Own(own) => {
                 let Next::Events(time) = own.advance(&mut self.untold) else {
@@ -695,11 +666,9 @@ impl BufferReader {
     pub(crate) fn read_complete(&mut self) -> Option<Body<'_>> {
         let is_complete = match &mut self.events {
             Events::Own(own) => own.has_rest(),
-            Events::Shared(shared) if shared.done < shared.copied.len() => true,
+            Events::Shared(shared) if !shared.copied.left().is_empty() => true,
             Events::Shared(shared) => {
-                shared.copied.clear();
-                shared.copied_tracked = false;
-                shared.done = 0;
+                shared.copied.forget_done();
                 let mut losses = Losses::default();
                 let bytes = shared.copy_chunk(&mut losses)?;
                 self.out += bytes;
@@ -767,9 +736,7 @@ impl BufferReader {
     fn is_empty(&self) -> bool {
         match &self.events {
             Events::Own(own) => own.consumer.is_empty(),
-            Events::Shared(shared) => {
-                shared.consumer.is_empty() && shared.done == shared.copied.len()
-            }
+            Events::Shared(shared) => shared.consumer.is_empty() && shared.copied.left().is_empty(),
         }
     }
 

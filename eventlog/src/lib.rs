@@ -163,6 +163,7 @@ mod chunks;
 mod clock;
 mod collector;
 mod collector_lock;
+mod copied;
 mod counter;
 mod delivery;
 mod error;

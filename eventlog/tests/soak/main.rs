@@ -48,9 +48,11 @@ const SAVED: usize = 3;
 const STEPS: usize = 20;
 /// Rounds that are made in any case, the first of which is not measured.
 const ROUNDS: usize = 4;
-/// Bytes that may be in use more than at another time when all is at rest: the collector keeps the memory that it
-/// copies the shared buffer to, which may have held as much as it may grow to, and a vector takes up to twice that.
-const SCRATCH: usize = 2 * LARGEST;
+/// Bytes that may be in use more than at another time when all is at rest: those chunks, and some pieces that are small.
+const MORE: usize = OTHERS * SIZE + 64 * 1024;
+/// Passes after which the collector has given back what it copied a full buffer to: some more than two of its looks at
+/// that memory, of which each pass makes at least one.
+const IDLE_PASSES: usize = 150;
 /// Pieces of memory that may be in use more than at another time.
 const FEW: usize = 16;
 /// Bytes that a buffer may grow to.
@@ -375,9 +377,10 @@ impl Soak<'_> {
             let mut emitters = self.emitters.iter();
             emitters.all(|emitter| emitter.rests.load(Ordering::Acquire))
         });
-        // Twice: what a capability's end is told by comes out with the second.
-        self.log.flush().unwrap();
-        self.log.flush().unwrap();
+        // More than one: what a capability's end is told by comes out with the second.
+        for _ in 0..IDLE_PASSES {
+            self.log.flush().unwrap();
+        }
         in_time("none but the sink is there", || {
             self.alive.load(Ordering::Relaxed) == 1
         });
@@ -567,7 +570,7 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
         statistics.lost().total(),
         content.repeated,
     );
-    assert!(most - least <= SCRATCH, "{least} to {most} bytes");
+    assert!(most - least <= MORE, "{least} to {most} bytes");
     assert!(more - fewest <= FEW, "{fewest} to {more} blocks");
 }
 
