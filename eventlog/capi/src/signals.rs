@@ -4,28 +4,24 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// While it is there the thread takes no signals, and threads that it starts never do.
+/// While it is there the thread takes no signals, and threads that it starts never do. What it writes itself to a pipe
+/// or socket that nobody reads is an error, as with [`PipeBlocked`].
 pub(crate) struct AllBlocked {
-    before: libc::sigset_t,
+    _pipe: PipeBlocked,
 }
 
 impl AllBlocked {
     pub(crate) fn new() -> Self {
+        let pipe = PipeBlocked::new();
         let mut all = MaybeUninit::uninit();
         // SAFETY: `sigfillset` initialises the set that it is given.
         let all = unsafe {
             libc::sigfillset(all.as_mut_ptr());
             all.assume_init()
         };
-        AllBlocked {
-            before: change_mask(libc::SIG_SETMASK, &all),
-        }
-    }
-}
-
-impl Drop for AllBlocked {
-    fn drop(&mut self) {
-        change_mask(libc::SIG_SETMASK, &self.before);
+        // That restores the mask of before, when it has taken the signal of its own write.
+        change_mask(libc::SIG_SETMASK, &all);
+        AllBlocked { _pipe: pipe }
     }
 }
 

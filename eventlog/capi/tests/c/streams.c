@@ -116,6 +116,38 @@ static void a_broken_pipe_is_an_error(int as_stream) {
     GIVES(EVL_ERR_SINK, evl_drop(log));
 }
 
+/* The same where the call itself writes: nobody reads from the start, or any more. */
+static void a_pipe_that_nobody_reads_is_an_error_of_the_call(void) {
+    int fds[2];
+    evl_sink sink;
+    evl_log log;
+    sigset_t pending;
+    CHECK(pipe(fds) == 0);
+    close(fds[0]);
+    OK(evl_sink_fd(fds[1], EVL_CLOSE, &sink));
+    GIVES(EVL_ERR_SINK, evl_create(NULL, sink, &log));
+    OK(evl_sink_release(sink));
+
+    CHECK(pipe(fds) == 0);
+    close(fds[0]);
+    OK(evl_sink_fd(fds[1], EVL_CLOSE, &sink));
+    log = log_to(null_sink());
+    GIVES(EVL_ERR_SINK, evl_set_sink(log, sink, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+    OK(evl_sink_release(sink));
+    OK(evl_drop(log));
+
+    CHECK(pipe(fds) == 0);
+    OK(evl_sink_fd(fds[1], EVL_CLOSE, &sink));
+    log = log_to(sink);
+    close(fds[0]);
+    sink = null_sink();
+    GIVES(EVL_ERR_PREVIOUS_SINK, evl_set_sink(log, sink, EVL_CLOSE_PREVIOUS, EVL_HEADER));
+    OK(evl_sink_release(sink));
+    OK(evl_drop(log));
+    sigpending(&pending);
+    CHECK(sigismember(&pending, SIGPIPE) == 0);
+}
+
 static void a_signal_of_the_programs_stays(void) {
     sigset_t pipe_set, before, pending;
     int fds[2], signal_ = 0;
@@ -267,6 +299,7 @@ int main(int argc, char **argv) {
     a_full_disk_is_told();
     a_broken_pipe_is_an_error(0);
     a_broken_pipe_is_an_error(1);
+    a_pipe_that_nobody_reads_is_an_error_of_the_call();
     a_signal_of_the_programs_stays();
     handlers_run_on_the_programs_threads();
     a_stream_cannot_wait_for_itself();
