@@ -102,6 +102,11 @@ fn a_callback_is_told_each_piece_and_cannot_wait_for_itself() {
 }
 
 #[test]
+fn a_sink_may_ask_for_the_log_of_the_run_time_system() {
+    Program::new("ghc_writer", Library::Shared).run(1);
+}
+
+#[test]
 fn a_child_finds_nothing_of_its_parents_and_writes_nothing_of_it() {
     let run = Program::new("fork", Library::Shared).run_forking(rounds(10));
     whole_logs(&run, &["parent", "child"]);

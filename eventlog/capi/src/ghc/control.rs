@@ -52,7 +52,7 @@ unsafe extern "C" fn evl_ghc_flush(exact: *mut c_int) -> c_int {
     entry(|| {
         not_in_sink()?;
         let process = Process::current();
-        let object = process.object().ok_or_else(super::process::not_begun)?;
+        let object = process.object()?;
         // SAFETY: the header asks for null or a valid place.
         unsafe { put(exact, process.gather()) };
         let _blocked = PipeBlocked::new();
@@ -96,7 +96,7 @@ unsafe extern "C" fn evl_ghc_chunk_header(bytes: *mut *mut u8, len: *mut usize) 
     entry(|| {
         // SAFETY: the header asks for valid places.
         let (mut bytes, mut len) = unsafe { (Out::new(bytes, "bytes")?, Out::new(len, "len")?) };
-        let memory = Process::current().memory();
+        let memory = Process::current().memory()?;
         let memory = memory.ok_or_else(|| Failure::of(Code::Empty))?;
         let (copy, copied) = memory.popper()?.header()?;
         bytes.put(copy.as_ptr());
@@ -122,8 +122,7 @@ unsafe extern "C" fn evl_ghc_snapshot(path: *const c_char) -> c_int {
         // SAFETY: the header asks for a text that ends with a NUL.
         let path = unsafe { text::path(path, "path") }?;
         not_in_sink()?;
-        let object = Process::current().object();
-        let object = object.ok_or_else(super::process::not_begun)?;
+        let object = Process::current().object()?;
         let _blocked = PipeBlocked::new();
         object.snapshot_to(path)
     })
@@ -132,7 +131,7 @@ unsafe extern "C" fn evl_ghc_snapshot(path: *const c_char) -> c_int {
 /// Resizes the buffers of the run-time system, if that is possible, and the log's budget. Says whether it was.
 pub(super) fn resize(bytes: u64) -> crate::code::Outcome<bool> {
     let process = Process::current();
-    let object = process.object().ok_or_else(super::process::not_begun)?;
+    let object = process.object()?;
     if bytes < LEAST_BUDGET as u64 {
         let text = format!("buffers of {bytes} bytes: at least {LEAST_BUDGET} are needed");
         return Err(Failure::new(Code::Argument, text));

@@ -9,6 +9,7 @@ use crate::log::LogObject;
 use crate::object::Id;
 use crate::signals::{AllBlocked, PipeBlocked};
 use crate::sink::{self, SinkObject};
+use crate::within::is_within_sink;
 use ghc_eventlog::format::Header;
 use ghc_eventlog::{
     Address, AttachOptions, BlockWriter, EventLog, Keep, Listener, Previous, Sink, Start, WhenFull,
@@ -22,7 +23,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::catch_unwind;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// Bytes of what the sink has not taken where nothing is said.
 const BUDGET: usize = 16 << 20;
@@ -142,6 +143,21 @@ impl Process {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for a call that a sink may make, while this thread or one that waits for the sink holds it.
+    ///
+    /// # Errors
+    /// [`Code::InSink`] where it would be waited for there.
+    fn state_of_call(&self) -> Outcome<MutexGuard<'_, State>> {
+        if !is_within_sink() {
+            return Ok(self.state());
+        }
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(Failure::of(Code::InSink)),
+        }
     }
 
     pub(super) fn set_running(&self, is_running: bool) {
@@ -299,7 +315,7 @@ impl Process {
 
     /// Serves the log at one more socket.
     pub(super) fn listen(&self, address: Address) -> Outcome {
-        let mut state = self.state();
+        let mut state = self.state_of_call()?;
         let started = state.log.as_mut().ok_or_else(not_begun)?;
         let _blocked = AllBlocked::new();
         let listener = started.object.log.listen(address, AttachOptions::default());
@@ -324,19 +340,21 @@ impl Process {
     /// The log's handle.
     ///
     /// # Errors
-    /// [`Code::Empty`] where it has not begun.
+    /// [`Code::Empty`] where it has not begun; [`Code::InSink`] where it is just beginning, in the sink that calls.
     pub(super) fn id(&self) -> Outcome<Id<Arc<LogObject>>> {
-        let state = self.state();
+        let state = self.state_of_call()?;
         let started = state.log.as_ref().ok_or_else(not_begun)?;
         Ok(started.id)
     }
 
-    pub(super) fn object(&self) -> Option<Arc<LogObject>> {
-        let state = self.state();
-        state
-            .log
-            .as_ref()
-            .map(|started| Arc::clone(&started.object))
+    /// The log.
+    ///
+    /// # Errors
+    /// As for [`id`](Self::id).
+    pub(super) fn object(&self) -> Outcome<Arc<LogObject>> {
+        let state = self.state_of_call()?;
+        let started = state.log.as_ref().ok_or_else(not_begun)?;
+        Ok(Arc::clone(&started.object))
     }
 
     /// Makes the run-time system hand over what it holds. Says whether all that was emitted before the call is in
@@ -346,7 +364,7 @@ impl Process {
         if !self.is_running.load(Ordering::Relaxed) {
             return true;
         }
-        let object = self.object();
+        let object = self.object().ok();
         rts::flush(object.as_ref().map(|object| &*object.header))
     }
 
@@ -376,24 +394,19 @@ impl Process {
         // Relaxed: only a child asks, later.
         self.is_redirected.store(true, Ordering::Relaxed);
         let mut state = self.state();
-        let object = state
-            .log
-            .as_ref()
-            .map(|started| Arc::clone(&started.object));
-        match object {
-            None => {
-                state.remember(&sink);
-                state.first = Some(sink);
-                Ok(())
-            }
-            Some(object) => {
-                let outcome = object.set_sink(Arc::clone(&sink), previous, start);
-                if Arc::ptr_eq(&object.current_sink(), &sink) {
-                    state.remember(&sink);
-                }
-                outcome
-            }
+        let Some(started) = &state.log else {
+            state.remember(&sink);
+            state.first = Some(sink);
+            return Ok(());
+        };
+        let object = Arc::clone(&started.object);
+        // Sinks that are written to meanwhile may ask for the log.
+        drop(state);
+        let outcome = object.set_sink(Arc::clone(&sink), previous, start);
+        if Arc::ptr_eq(&object.current_sink(), &sink) {
+            self.state().remember(&sink);
         }
+        outcome
     }
 
     /// As [`set_sink`](Self::set_sink), for a stream, or for memory where there is none. One that the log was
@@ -405,7 +418,7 @@ impl Process {
         start: Start,
     ) -> Outcome {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.stream();
+        let before = self.stream()?;
         let known = |sink: &&Arc<SinkObject>| match file {
             Some(file) => sink.stream() == file.as_ptr(),
             None => sink.popper().is_ok(),
@@ -436,18 +449,25 @@ impl Process {
     }
 
     /// The stream that is written to, or will be.
-    pub(super) fn stream(&self) -> Option<NonNull<libc::FILE>> {
-        let state = self.state();
-        let sink = match &state.log {
-            Some(started) => started.object.current_sink(),
-            None => Arc::clone(state.first.as_ref()?),
+    ///
+    /// # Errors
+    /// [`Code::InSink`], as for [`id`](Self::id).
+    pub(super) fn stream(&self) -> Outcome<Option<NonNull<libc::FILE>>> {
+        let state = self.state_of_call()?;
+        let sink = match (&state.log, &state.first) {
+            (Some(started), _) => started.object.current_sink(),
+            (None, Some(first)) => Arc::clone(first),
+            (None, None) => return Ok(None),
         };
-        NonNull::new(sink.stream())
+        Ok(NonNull::new(sink.stream()))
     }
 
     /// The memory that chunks are taken from.
-    pub(super) fn memory(&self) -> Option<Arc<SinkObject>> {
-        self.state().memory.clone()
+    ///
+    /// # Errors
+    /// [`Code::InSink`], as for [`id`](Self::id).
+    pub(super) fn memory(&self) -> Outcome<Option<Arc<SinkObject>>> {
+        Ok(self.state_of_call()?.memory.clone())
     }
 }
 
@@ -484,7 +504,8 @@ pub(super) fn not_begun() -> Failure {
 
 /// Tells it to whoever started the program.
 fn complain(text: &str) {
-    eprintln!("eventlog: {text}");
+    // Where that cannot be written the log goes on all the same.
+    let _ = writeln!(io::stderr(), "eventlog: {text}");
 }
 
 /// Brings the log to its end.
@@ -494,7 +515,7 @@ extern "C" fn at_exit() {
 
 impl Process {
     fn finish(&self) {
-        let Some(object) = self.object() else {
+        let Ok(object) = self.object() else {
             return;
         };
         let _blocked = PipeBlocked::new();

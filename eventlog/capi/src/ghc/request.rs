@@ -35,7 +35,7 @@ extern "C" fn rts_setEventLogSink(sink: *mut libc::FILE, close_prev: c_int, emit
 extern "C" fn rts_getEventLogSink() -> *mut libc::FILE {
     let mut found = ptr::null_mut();
     entry(|| {
-        let stream = Process::current().stream();
+        let stream = Process::current().stream()?;
         found = stream.map_or(ptr::null_mut(), NonNull::as_ptr);
         Ok(())
     });
@@ -50,7 +50,7 @@ unsafe extern "C" fn rts_getEventLogChunk(chunk: *mut *mut i8) -> u64 {
         // SAFETY: the header asks for a valid place.
         let mut chunk = unsafe { Out::new(chunk, "chunk") }?;
         chunk.put(ptr::null_mut());
-        let Some(memory) = Process::current().memory() else {
+        let Some(memory) = Process::current().memory()? else {
             return Ok(());
         };
         let (copy, copied) = memory.popper()?.copy(0)?;
@@ -80,7 +80,6 @@ extern "C" fn rts_getEventLogBuffersSize() -> u64 {
 
 /// That of each of the run-time system's buffers, where it can be known; else the log's budget.
 fn buffers_size() -> Outcome<u64> {
-    let object = Process::current().object();
-    let object = object.ok_or_else(super::process::not_begun)?;
+    let object = Process::current().object()?;
     Ok(rts::buffer_bytes().unwrap_or(object.log.buffers_size() as u64))
 }
