@@ -8,6 +8,8 @@ use super::records::Table;
 use super::registry::{ObjectCostCentres, registry};
 use ghc_eventlog_object::Object;
 use std::cell::RefCell;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What objects refer to, so that an ordinary `dlopen` in a program that is no host fails.
@@ -18,6 +20,9 @@ pub(super) static evl_way_prof_abi1: u8 = 1;
 
 /// Objects that have registered themselves, by the addresses of their tables.
 static ATTACHED: Mutex<Vec<(usize, Arc<ObjectCostCentres>)>> = Mutex::new(Vec::new());
+
+/// The process in which one was registered last.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     /// While the loader of this thread opens or closes a library: the tables that came meanwhile.
@@ -77,17 +82,24 @@ pub(super) unsafe fn attach(object: *const Object) -> u32 {
         return 0;
     };
     table.take(&numbered);
+    // Relaxed: as in `evl_object_detach`.
+    PROCESS.store(process::id(), Ordering::Relaxed);
     let id = numbered.id().0;
     attached.push((object.addr(), numbered));
     id
 }
 
-/// Takes an object that [has registered itself](evl_object_attach) out of the list. Does nothing for others.
+/// Takes an object that [has registered itself](evl_object_attach) out of the list. Does nothing for others, and in a
+/// forked child, whose locks may be held by threads of its parent: destructors run there as well.
 ///
 /// # Safety
 /// No code of the object runs any more, but for destructors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn evl_object_detach(object: *const Object) {
+    // Relaxed: who has attached the object has loaded it, and the dynamic linker's lock lies between.
+    if PROCESS.load(Ordering::Relaxed) != process::id() {
+        return;
+    }
     let mut attached = attached();
     let Some(index) = attached.iter().position(|(at, _)| *at == object.addr()) else {
         return;

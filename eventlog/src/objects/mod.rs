@@ -120,7 +120,7 @@ pub use check::{CheckError, FileCostCentre, HostExports, ObjectInfo, inspect};
 pub use error::{Busy, BusyReason, LoadError};
 pub use heap::{LiveBytes, ProfiledAllocator};
 pub use loader::{LoadOptions, Objects};
-pub use object::{Entered, Object, Symbol, SymbolError};
+pub use object::{Entered, Object, OwnedEntered, Symbol, SymbolError};
 pub use profiler::{Profiler, ProfilerBuilder, ProfilerError, ProfilerStatistics};
 pub use registry::{
     CostCentreInfo, CostCentres, ObjectCostCentres, ObjectId, Registry, Sampling, registry,

@@ -83,6 +83,27 @@ impl Inner {
         self.library.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The pointer that a symbol stands for.
+    #[inline]
+    #[track_caller]
+    fn get<T: Copy>(&self, symbol: &Symbol<T>) -> T {
+        let id = self.numbered.id();
+        assert!(
+            symbol.object == id,
+            "the symbol is of object {}, the call of object {id}",
+            symbol.object
+        );
+        // SAFETY: `T` is of the size of a pointer, and the type of this one, as `symbol` demands.
+        unsafe { std::mem::transmute_copy::<NonNull<c_void>, T>(&symbol.address) }
+    }
+
+    /// Ends a call that was counted there.
+    #[inline]
+    fn leave(&self, shard: usize) {
+        // Release pairs with the load in `in_use`: what the call has done comes before the unloading.
+        self.calls[shard].fetch_sub(1, Ordering::Release);
+    }
+
     /// What uses it, if anything does.
     fn in_use(&self) -> Option<BusyReason> {
         // Sequentially consistent, by invariant 1; acquires what the calls have done, with their release on return.
@@ -285,6 +306,27 @@ impl Object {
         (self.0.state.load(Ordering::SeqCst) == LOADED).then_some(entered)
     }
 
+    /// As [`enter`](Self::enter), for a call that is kept with what makes it, or ends on another thread: it holds
+    /// a handle of the object.
+    ///
+    /// ```
+    /// use ghc_eventlog::objects::{Object, OwnedEntered};
+    ///
+    /// fn keep(object: &Object, calls: &mut Vec<OwnedEntered>) -> bool {
+    ///     calls.extend(object.enter_owned());
+    ///     !calls.is_empty()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn enter_owned(&self) -> Option<OwnedEntered> {
+        let entered = self.enter()?;
+        let shard = entered.shard;
+        let object = self.clone();
+        // What is dropped instead is made here.
+        std::mem::forget(entered);
+        Some(OwnedEntered { object, shard })
+    }
+
     /// Unloads the object: no call begins any more; waits at most `wait` until no call is open and no thread is
     /// within one of its cost centres; waits for samplers; calls its `fini`; takes its cost centres out of the
     /// list, and tells the logs; deletes its thread-specific keys; has the dynamic linker close it; and asks
@@ -471,22 +513,69 @@ impl Entered<'_> {
     #[inline]
     #[track_caller]
     pub fn get<T: Copy>(&self, symbol: &Symbol<T>) -> T {
-        let id = self.object.numbered.id();
-        assert!(
-            symbol.object == id,
-            "the symbol is of object {}, the call of object {id}",
-            symbol.object
-        );
-        // SAFETY: `T` is of the size of a pointer, and the type of this one, as `symbol` demands.
-        unsafe { std::mem::transmute_copy::<NonNull<c_void>, T>(&symbol.address) }
+        self.object.get(symbol)
     }
 }
 
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release pairs with the load in `in_use`: what the call has done comes before the unloading.
-        self.object.calls[self.shard].fetch_sub(1, Ordering::Release);
+        self.object.leave(self.shard);
+    }
+}
+
+/// An [open call](Entered) that holds a handle of its object. It may be dropped by any thread.
+///
+/// ```
+/// use ghc_eventlog::objects::{Object, OwnedEntered};
+///
+/// fn begin(object: &Object) -> Option<OwnedEntered> {
+///     object.enter_owned()
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "the object may be unloaded as soon as this is dropped"]
+pub struct OwnedEntered {
+    object: Object,
+    shard: usize,
+}
+
+impl OwnedEntered {
+    /// The pointer that a symbol of this object stands for. It is used while the call is open, not longer.
+    ///
+    /// # Panics
+    /// If the symbol is another object's.
+    ///
+    /// ```
+    /// use ghc_eventlog::objects::{OwnedEntered, Symbol};
+    ///
+    /// fn first(entered: &OwnedEntered, table: &Symbol<*const u64>) -> u64 {
+    ///     // SAFETY: the object exports such a table.
+    ///     unsafe { *entered.get(table) }
+    /// }
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn get<T: Copy>(&self, symbol: &Symbol<T>) -> T {
+        self.object.0.get(symbol)
+    }
+
+    /// The object that is called.
+    ///
+    /// ```
+    /// fn name(entered: &ghc_eventlog::objects::OwnedEntered) -> &str {
+    ///     entered.object().name()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+}
+
+impl Drop for OwnedEntered {
+    fn drop(&mut self) {
+        self.object.0.leave(self.shard);
     }
 }
 

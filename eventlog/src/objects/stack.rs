@@ -146,8 +146,25 @@ fn records() -> impl Iterator<Item = &'static Record> {
 
 /// Enters the cost centre of that number on this thread, and returns what [`leave`] takes. A cost centre that
 /// the thread entered last, and has not left, is not entered again; nor is 0, which is none.
+///
+/// Objects do this by themselves, with `scc!` or `evl_enter`. This is for whoever has a number and no such code, as
+/// an interpreter has: a number of [the list](crate::objects::Registry::cost_centres). Whether it is one is not
+/// looked at here; of one that is not, samples speak without a definition.
+///
+/// Takes no lock. The first cost centre of a thread may allocate, 3 KiB. Nothing is entered, and 0 returned, where the
+/// thread's data is being destroyed.
+///
+/// ```
+/// use ghc_eventlog::objects::stack;
+///
+/// # let id = 7;
+/// let entered = stack::enter(id);
+/// assert!(stack::current().ids().eq([id]));
+/// stack::leave(entered);
+/// assert_eq!(stack::current().depth(), 0);
+/// ```
 #[inline]
-pub(crate) fn enter(id: u32) -> u32 {
+pub fn enter(id: u32) -> u32 {
     let Some(record) = CURRENT.get().or_else(attach) else {
         return 0;
     };
@@ -169,9 +186,21 @@ pub(crate) fn enter(id: u32) -> u32 {
     depth as u32
 }
 
-/// Leaves what was entered when [`enter`] returned that, and whatever was entered since.
+/// Leaves what was entered when [`enter`] returned that, and whatever was entered since. On another thread, or a second
+/// time, it leaves as much of that thread's stack as is deeper; a number that is no depth of it leaves nothing.
+///
+/// ```
+/// use ghc_eventlog::objects::stack;
+///
+/// let outer = stack::enter(1);
+/// let inner = stack::enter(2);
+/// stack::leave(outer);
+/// assert_eq!(stack::current().depth(), 0);
+/// stack::leave(inner);
+/// assert_eq!(stack::current().depth(), 0);
+/// ```
 #[inline]
-pub(crate) fn leave(entered: u32) {
+pub fn leave(entered: u32) {
     if let Some(record) = CURRENT.get() {
         // Relaxed: by invariant 2 only this thread writes.
         let word = record.word.load(Ordering::Relaxed);

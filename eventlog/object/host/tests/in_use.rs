@@ -159,6 +159,24 @@ fn fini_runs_and_then_what_the_object_has_registered_with_the_c_library() {
 }
 
 #[test]
+fn a_call_that_is_kept_keeps_the_object_and_may_end_on_another_thread() {
+    let _alone = support::alone();
+    let object = support::load(support::c_sample());
+    let run = support::symbol::<support::Run>(&object, c"sample_run");
+    let call = object.enter_owned().unwrap();
+    assert_eq!(call.object().id(), object.id());
+    // SAFETY: takes any number.
+    assert_eq!(unsafe { call.get(&run)(1) }, 0);
+    let (object, reason) = busy(object, Duration::ZERO);
+    assert_eq!(reason, BusyReason::Calls(1));
+    let watched = object.clone();
+    thread::spawn(move || drop(call)).join().unwrap();
+    assert_eq!(object.unload(Duration::ZERO).unwrap(), Unload::Unmapped);
+    assert!(watched.enter_owned().is_none());
+    assert!(watched.enter().is_none());
+}
+
+#[test]
 fn a_symbol_of_another_object_is_not_called() {
     let _alone = support::alone();
     let [one, two] = [(); 2].map(|()| support::load(support::c_sample()));

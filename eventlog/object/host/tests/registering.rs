@@ -7,7 +7,7 @@ use ghc_eventlog::objects::{LoadError, LoadOptions, Objects, Unload, registry, s
 use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn object() -> PathBuf {
     support::c("trap.c", "trap-self", &["-DSELF_REGISTER"])
@@ -123,4 +123,41 @@ fn an_object_that_comes_with_another_is_registered_by_itself() {
     assert_eq!(names, ["trap_c", "trap_c"]);
     assert_eq!(loaded.unload(Duration::ZERO).unwrap(), Unload::Unmapped);
     assert!(labels().is_empty(), "the other one's destructor has run");
+}
+
+#[test]
+fn a_forked_child_that_ends_waits_for_no_thread_of_its_parents() {
+    let _alone = support::alone();
+    let handle = open(&object());
+    let sampling = registry().sampling();
+    // SAFETY: the child runs the object's destructor, as at its end, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: nothing of the object is in use, and nothing else is to be done.
+        unsafe {
+            libc::dlclose(handle);
+            libc::_exit(0)
+        }
+    }
+    assert!(child > 0);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut status = -1;
+    loop {
+        // SAFETY: asks for a child of this process.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+        if ended != 0 {
+            break;
+        }
+        if Instant::now() > deadline {
+            // SAFETY: a child of this process, which has not been waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(status, 0);
+    drop(sampling);
+    // The parent has what it had.
+    assert_eq!(labels(), [Box::from("work")]);
+    close(handle);
+    assert!(labels().is_empty());
 }
