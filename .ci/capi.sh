@@ -4,27 +4,36 @@
 . "$(dirname "$0")/setup.sh"
 
 headers=(eventlog/capi/include/*.h)
+object_header=eventlog/object/include/eventlog_object.h
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Logs that the programs write are judged by the step of the tests.
 unset ELV_LOGS CAPI_RUN CAPI_RUN_FORKING CAPI_FLAGS CAPI_LANGUAGE CC
 
-# Each header by itself.
+# Each header by itself, and all of them with that of objects, which a host with cost centres of its own includes, too.
 headers_compile() {
-    local header
-    for header in "${headers[@]}"; do
+    local header strict=(-Wall -Wextra -Werror -pedantic -Ieventlog/capi/include "-I${object_header%/*}" -c -o /dev/null)
+    for header in "${headers[@]}" "$object_header"; do
         echo "#include \"${header##*/}\"" >"$work/header.c"
-        cc -x c -std=c99 -Wall -Wextra -Werror -pedantic -Ieventlog/capi/include -c -o /dev/null "$work/header.c"
-        c++ -x c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Ieventlog/capi/include -c -o /dev/null "$work/header.c"
+        echo "#include \"${header##*/}\"" >>"$work/all.c"
+        cc -x c -std=c99 "${strict[@]}" "$work/header.c"
+        c++ -x c++ -std=c++17 "${strict[@]}" "$work/header.c"
     done
+    cc -x c -std=c99 "${strict[@]}" "$work/all.c"
+    c++ -x c++ -std=c++17 "${strict[@]}" "$work/all.c"
 }
 
 # What the headers declare is what the shared library exports, and nothing else.
 symbols() {
     cargo build --locked --quiet -p ghc-eventlog-capi
-    grep -hoP '^EVL_API [^(;]*?\b\K\w+(?=[(;\[])' "${headers[@]}" | sort >"$work/declared"
+    # What objects want of a host is in their own header.
+    {
+        grep -hoP '^EVL_API [^(;]*?\b\K\w+(?=[(;\[])' "${headers[@]}"
+        sed -n '/^\/\* What a host exports/,/^$/p' "$object_header" | grep -oP '\bevl_\w+(?=[(;])'
+    } | sort >"$work/declared"
     nm -D --defined-only "$TARGET/debug/libghceventlog.so" | awk '{ print $NF }' | sort >"$work/exported"
-    [ "$(wc -l <"$work/declared")" -ge 60 ] || die "the headers declare only: $(cat "$work/declared")"
+    grep -qx evl_way_prof_abi1 "$work/declared" || die "$object_header declares nothing of a host's"
+    [ "$(wc -l <"$work/declared")" -ge 90 ] || die "the headers declare only: $(cat "$work/declared")"
     diff -u --label declared "$work/declared" --label exported "$work/exported" ||
         die "the headers and the library do not agree"
     if grep -vE '^(evl_[a-z0-9_]+|rts_(setEventLogSink|getEventLogSink|getEventLogChunk|resizeEventLog|getEventLogBuffersSize))$' \
@@ -118,6 +127,32 @@ installed() {
     rm "$demo/demo.eventlog"
     (cd "$demo" && ./static)
     [ "$(grep -ao 'item 999 done' "$demo/demo.eventlog" | wc -l)" = 2 ] || die "events are missing in the static library's log"
+    host_of_objects "$prefix" "$demo"
+}
+
+# The example's commands, with both libraries; the cost centres that its log tells of, and what is thought of the object.
+host_of_objects() {
+    local prefix=$1 demo=$2 kind
+    cp eventlog/capi/examples/objects.c eventlog/object/sample/sample.c "$demo"
+    # shellcheck disable=SC2046
+    (
+        cd "$demo"
+        cc -O2 -fPIC -shared $(pkg-config --cflags eventlog) sample.c -o sample.so
+        cc objects.c -Wall -Wextra -Werror $(pkg-config --cflags --libs eventlog) -o objects-shared
+        cc objects.c -Wall -Wextra -Werror $(pkg-config --cflags eventlog) -L"$(pkg-config --variable=libdir eventlog)" \
+            -l:libghceventlog.a $(pkg-config --static --libs eventlog | sed s/-lghceventlog//) -o objects-static
+        for kind in shared static; do
+            LD_LIBRARY_PATH=$prefix/lib "./objects-$kind" ./sample.so "$kind.eventlog" | tee "$kind.said"
+        done
+    )
+    for kind in shared static; do
+        grep -qx 'sample_c: way 1, tables of version [0-9.]*, 3 cost centres' "$demo/$kind.said" || die "the object is not told"
+        grep -q '^  1: sample.run (sample.c:[0-9]*)$' "$demo/$kind.said" || die "the list has no cost centre sample.run"
+        grep -qx unmapped "$demo/$kind.said" || die "the object was not unmapped"
+        cargo run --locked --quiet -p eventlog-cli -- check "$demo/$kind.eventlog"
+        cargo run --locked --quiet -p eventlog-cli -- stats "$demo/$kind.eventlog" >"$demo/$kind.stats"
+        grep -q '^  round  *sample ' "$demo/$kind.stats" || die "no sample of the cost centre round: $(cat "$demo/$kind.stats")"
+    done
 }
 
 # Each part in a shell of its own, in which every command must succeed.

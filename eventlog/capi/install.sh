@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh PREFIX: builds the C library, and installs it below PREFIX: header, shared and static library, the shim for
+# install.sh PREFIX: builds the C library, and installs it below PREFIX: headers, shared and static library, the shim for
 # Haskell programs, and eventlog.pc for pkg-config. PROFILE=dev builds it without optimisation; DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 prefix=${1:?usage: install.sh PREFIX}
@@ -19,7 +19,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 root=${DESTDIR:-}$prefix
 install -d "$root/include" "$root/lib/pkgconfig"
-install -m 644 eventlog/capi/include/*.h "$root/include/"
+install -m 644 eventlog/capi/include/*.h eventlog/object/include/eventlog_object.h "$root/include/"
 install -d "$root/share/ghc-eventlog"
 install -m 644 eventlog/capi/shim/ghc_shim.c "$root/share/ghc-eventlog/"
 install -m 644 "$built/libghceventlog.a" "$root/lib/"

@@ -9,8 +9,8 @@
  *   evl_drop(log);                             everything is in the file
  *   evl_sink_release(sink);
  *
- * CODES. Every function but evl_error_text and evl_last_error returns a code: EVL_OK (0), or why it has not
- * done what it was asked for. It has changed nothing then, unless it says so below. A pointer by which a
+ * CODES. Every function but evl_error_text, evl_last_error and those that allocate memory returns a code: EVL_OK (0), or
+ * why it has not done what it was asked for. It has changed nothing then, unless it says so below. A pointer by which a
  * function hands something out must not be null, and is written to where the function returns EVL_OK alone,
  * unless it says otherwise.
  *
@@ -84,6 +84,29 @@ enum {
     EVL_ERR_DETACHED = 36,         /* the reader is not attached any more */
     EVL_ERR_PREVIOUS_SINK = 37,    /* the log was redirected, but its previous sink did not take the end */
     EVL_ERR_RELAYED = 38,          /* the log takes nothing but what the run-time system writes */
+    EVL_ERR_OBJECT_NOT_ELF = 48,       /* objects: the file is no ELF file */
+    EVL_ERR_OBJECT_MACHINE = 49,       /* it is for another kind of processor, or has 32 bits */
+    EVL_ERR_OBJECT_TRUNCATED = 50,     /* the file ends too early */
+    EVL_ERR_OBJECT_MALFORMED = 51,     /* the file contradicts itself */
+    EVL_ERR_OBJECT_NOT_SHARED = 52,    /* it is no shared library */
+    EVL_ERR_OBJECT_NO_NOTE = 53,       /* it is some library that is no object: built without EVL_OBJECT or object! */
+    EVL_ERR_OBJECT_BAD_NOTE = 54,      /* its note is shorter than any version's */
+    EVL_ERR_OBJECT_ABI = 55,           /* its tables are of another version, or a later one */
+    EVL_ERR_OBJECT_WAY = 56,           /* it is built another way: without cost centres */
+    EVL_ERR_OBJECT_SIZE = 57,          /* its tables have other sizes */
+    EVL_ERR_OBJECT_FINGERPRINT = 58,   /* its tables are laid out otherwise */
+    EVL_ERR_OBJECT_SYMBOLS = 59,       /* it needs evl_ symbols that this host does not have, or cannot offer */
+    EVL_ERR_OBJECT_NO_TABLE = 60,      /* it has the note, but does not export its table */
+    EVL_ERR_OBJECT_RESOLVERS = 61,     /* functions of it would run while it is loaded (ifunc), even if that fails */
+    EVL_ERR_OBJECT_SHARED_STD = 62,    /* it shares Rust's standard library (-C prefer-dynamic) */
+    EVL_ERR_OBJECT_LINKER = 63,        /* the dynamic linker refuses it */
+    EVL_ERR_OBJECT_TABLE = 64,         /* its table in memory is not what its note promises */
+    EVL_ERR_OBJECT_LOADED = 65,        /* it is loaded from that path already, or has registered itself */
+    EVL_ERR_OBJECT_INIT = 66,          /* its init has refused */
+    EVL_ERR_OBJECT_WITHIN = 67,        /* called by a constructor or destructor that a loader of this thread runs */
+    EVL_ERR_OBJECT_IN_USE = 68,        /* it is in use, and stays loaded */
+    EVL_ERR_OBJECT_UNLOADED = 69,      /* it is being unloaded, or has been */
+    EVL_ERR_OBJECT_SYMBOL = 70,        /* it does not export that */
     EVL_ERR_PANIC = 99             /* an error of the library's own; the call's object may be of no more use */
 };
 
@@ -104,6 +127,11 @@ typedef struct evl_chunk { uint64_t id; } evl_chunk;             /* a piece of a
 typedef struct evl_reader { uint64_t id; } evl_reader;           /* a reader that is attached */
 typedef struct evl_listener { uint64_t id; } evl_listener;       /* a socket at which readers come */
 typedef struct evl_sticky { uint64_t id; } evl_sticky;           /* an event that is told to late readers */
+typedef struct evl_object_file { uint64_t id; } evl_object_file; /* the file of a profiled object */
+typedef struct evl_loaded { uint64_t id; } evl_loaded;           /* a profiled object that is loaded */
+typedef struct evl_call { uint64_t id; } evl_call;               /* an open call to an object */
+typedef struct evl_cost_centres { uint64_t id; } evl_cost_centres; /* a list of cost centres, as it was at one moment */
+typedef struct evl_profiler { uint64_t id; } evl_profiler;       /* a profile that is being written to a log */
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------- */
 
@@ -229,9 +257,9 @@ typedef struct evl_statistics evl_statistics;
  * before. EVL_ERR_IN_SINK: a callback of the log's sink calls; the log ends when that has returned. */
 EVL_API int evl_stop(evl_log log, evl_statistics *statistics);
 
-/* Stops the log, if that has not been done, and gives the handle back, with those of its readers, listeners and sticky
- * events. Capabilities stay until they are released; their events are refused. The code is that of stopping; the handle
- * is stale whatever it is. */
+/* Stops the log and its profiler, if that has not been done, and gives the handle back, with those of its profiler,
+ * readers, listeners and sticky events. Capabilities stay until they are released; their events are refused. The code is
+ * that of stopping; the handle is stale whatever it is. */
 EVL_API int evl_drop(evl_log log);
 
 /* Writes to the sink, and flushes it, every event that was emitted before the call. In memory it makes a chunk of them.
@@ -501,6 +529,246 @@ struct evl_reader_statistics {
 EVL_API int evl_get_statistics(evl_log log, evl_statistics *statistics);
 EVL_API int evl_get_buffer_statistics(evl_log log, uint16_t number, evl_buffer_statistics *statistics);
 EVL_API int evl_get_reader_statistics(evl_reader reader, evl_reader_statistics *statistics);
+
+/* ---- Profiled objects -------------------------------------------------------------------------------------- */
+
+/* An object is a shared library with cost centres, named places in its code, which is built with eventlog_object.h in C and
+ * C++, or with the package ghc-eventlog-object in Rust. A program loads it, calls it, and unloads it again; logs have the
+ * definitions of its cost centres, and profiles say which of them threads were in:
+ *
+ *   evl_loaded object;  evl_function work;  evl_call call;  int outcome;
+ *   evl_objects_define(log);                        from now on the log has all definitions
+ *   evl_objects_load("./plugin.so", 0, &object);
+ *   evl_loaded_function(object, "work", &work);
+ *   if (evl_loaded_enter(object, &call) == EVL_OK) {
+ *       ((int (*)(int))work)(7);
+ *       evl_call_leave(call);
+ *   }
+ *   evl_loaded_unload(object, 1000000000, &outcome, NULL, 0);
+ *
+ * An object is judged by its file before any code of it runs; what does not fit is refused with one of the codes
+ * EVL_ERR_OBJECT_..., and evl_last_error says what was found and what this host has. A copy of the file is loaded, so that
+ * nothing happens when it is overwritten, and the same path can be loaded again while the old object goes on.
+ *
+ * Unloading ends in proof: no call is open, no thread is within a cost centre of it, the object's `fini` has run, its cost
+ * centres are out of the list, and the dynamic linker says that it is mapped no more; or it says what keeps it.
+ *
+ * What an object promises: its constructors, `init`, `fini` and destructors load and unload no object. When its `fini` has
+ * returned, no thread runs code of it, nothing calls it later (but destructors of thread locals, thread-specific keys, signal
+ * handlers and functions for atexit, which are looked for), and no thread that has used it ends just then.
+ *
+ * Objects are the process's own: in a child that was forked after the library was first used, these functions are
+ * EVL_ERR_FORKED; what the objects themselves do goes on there. None may be called by a signal handler.
+ *
+ * A program that links the static library offers what objects need to the dynamic linker by itself when it loads the first
+ * one; for objects that are opened by an ordinary dlopen before that, link it with -Wl,--export-dynamic-symbol=evl_*. Only
+ * the static library sees which thread-specific keys an object makes, and deletes them before its code goes. With the shared
+ * one an object that makes some, as those in Rust may, stays mapped (EVL_PINNED). */
+
+/* What is known of an object, in its file or loaded. The texts are good until the handle that they were asked of is given
+ * back, or the object unloaded. */
+typedef struct evl_object_info {
+    uint64_t size;               /* sizeof(evl_object_info) */
+    const char *name;            /* what it calls itself; "" where the file does not tell */
+    const char *path;            /* the file, as it was named; "" where there were only bytes */
+    const char *needed;          /* libraries that it needs, with "; " between them */
+    const char *pins;            /* what may keep it mapped when it is unloaded, as far as the file tells; "" for nothing */
+    uint64_t number;             /* of the object in this process, from 1, never used again; 0 for a file */
+    uint64_t way;                /* 1: with cost centres. Others are refused */
+    uint64_t abi_major;          /* the version of its tables */
+    uint64_t abi_minor;
+    uint64_t cost_centres;       /* how many it has; 0 of a file without section headers */
+    uint64_t constructors;       /* functions that run when it is loaded, besides its init */
+    uint64_t memory_bytes;       /* that it takes when it is loaded */
+    uint64_t registers_itself;   /* 1 where it does so when no loader loads it, else 0 */
+} evl_object_info;
+
+/* Looks into the file of an object, or into its bytes, and tells whether this host would load it. Runs nothing of it, maps
+ * nothing, and reads the bytes alone, whatever they are. EVL_OK where it would be loaded; else why not. EVL_ERR_IO: the file
+ * cannot be read. */
+EVL_API int evl_objects_inspect(const char *path, evl_object_file *file);
+EVL_API int evl_objects_inspect_bytes(const uint8_t *bytes, size_t len, evl_object_file *file);
+
+/* What the file tells. `size` must be set. */
+EVL_API int evl_object_file_info(evl_object_file file, evl_object_info *info);
+
+/* Its cost centres, with 0 for their ids and flags. The list is released by itself. */
+EVL_API int evl_object_file_cost_centres(evl_object_file file, evl_cost_centres *list);
+
+/* Gives it back. */
+EVL_API int evl_object_file_release(evl_object_file file);
+
+/* Says that the program exports a symbol for its objects besides those of this library, by a name that begins with evl_. An
+ * object that needs one that nobody has named is refused before any code of it runs. Names that begin otherwise
+ * (EVL_ERR_ARGUMENT) objects need not be told: the dynamic linker looks for them. Once named is named for good. */
+EVL_API int evl_objects_export(const char *name);
+
+/* A flag: the file itself is loaded, not a copy, so that debuggers and perf find it. It must not be overwritten while it is
+ * loaded, and is not loaded twice (EVL_ERR_OBJECT_LOADED). */
+enum { EVL_DIRECT = 4 };
+
+/* Loads an object: judges it, has the dynamic linker open it with all symbols resolved and none offered to others, takes its
+ * cost centres into the list, defines them in the logs, and calls its init. Waits for the file, for others who load or unload,
+ * and for the sinks of logs whose shared buffers are half full. Takes a file descriptor and the file's size of memory.
+ * SIGPIPE is blocked for the calling thread meanwhile.
+ * Any EVL_ERR_OBJECT_... to SHARED_STD, EVL_ERR_IO: no code of it has run. LINKER, TABLE, LOADED, INIT, EVL_ERR_LIMIT: it
+ * is unloaded again. EVL_ERR_IN_SINK. */
+EVL_API int evl_objects_load(const char *path, int flags, evl_loaded *object);
+
+/* What is known of it. `size` must be set. */
+EVL_API int evl_loaded_info(evl_loaded object, evl_object_info *info);
+
+/* Its cost centres, with their ids. The list is released by itself, and outlives the object. */
+EVL_API int evl_loaded_cost_centres(evl_loaded object, evl_cost_centres *list);
+
+/* A function, to be cast to its type, or a variable that the object exports. It may be kept, and used while a call to this
+ * object is open, by the thread that has opened it. Takes locks of the dynamic linker. EVL_ERR_OBJECT_SYMBOL: it has no
+ * such symbol. EVL_ERR_OBJECT_UNLOADED. */
+typedef void (*evl_function)(void);
+EVL_API int evl_loaded_function(evl_loaded object, const char *name, evl_function *function);
+EVL_API int evl_loaded_variable(evl_loaded object, const char *name, void **variable);
+
+/* Opens a call: the object is not unloaded until it is left, by this thread or another. Calls may be nested. Waits for
+ * nobody. EVL_ERR_OBJECT_UNLOADED: it is being unloaded; where that ends in EVL_ERR_OBJECT_IN_USE it can be called again.
+ * EVL_ERR_LIMIT. */
+EVL_API int evl_loaded_enter(evl_loaded object, evl_call *call);
+
+/* Ends a call. No code of the object may be in use by it any more. A call that has ended is EVL_ERR_STALE. */
+EVL_API int evl_call_leave(evl_call call);
+
+/* What became of an object that was unloaded. */
+enum {
+    EVL_UNMAPPED = 0,   /* it is mapped no more, as the dynamic linker has been asked */
+    EVL_PINNED = 1      /* it is out of the list and cannot be called, but is still mapped, for the reasons that are told */
+};
+
+/* Unloads an object: no call begins any more; waits at most `wait_ns` until none is open and no thread is within one of its
+ * cost centres; waits for profilers; calls its fini; takes its cost centres out of the list, and tells the logs; has the
+ * dynamic linker close it; and asks it whether the object is gone. Waits for the sinks of logs as evl_objects_load does.
+ * `outcome` may be null. `reasons` may be null where `len` is 0: of the text of what keeps it mapped as much as `len` bytes
+ * hold with a NUL, "" for EVL_UNMAPPED. The handle is stale then.
+ * EVL_ERR_OBJECT_IN_USE: it is in use, or another thread is unloading it; it is loaded as before, can be called, and the handle
+ * is good; evl_last_error says what uses it. EVL_ERR_IN_SINK and EVL_ERR_OBJECT_WITHIN leave it as it is, too. */
+EVL_API int evl_loaded_unload(evl_loaded object, uint64_t wait_ns, int *outcome, char *reasons, size_t len);
+
+/* The list of cost centres, of all objects: those that were loaded, and those that have registered themselves (see
+ * EVL_SELF_REGISTER in eventlog_object.h: a program has cost centres of its own that way). It is a copy as of now: whatever is
+ * loaded and unloaded, it stays as it is, with all its texts, until it is released. Waits for nobody. */
+EVL_API int evl_objects_cost_centres(evl_cost_centres *list);
+
+/* How many there are. */
+EVL_API int evl_cost_centres_len(evl_cost_centres list, uint64_t *len);
+
+/* A cost centre. Its texts are good until its list is released. */
+typedef struct evl_cost_centre_info {
+    uint64_t size;             /* sizeof(evl_cost_centre_info) */
+    const char *label;
+    const char *module;
+    const char *srcloc;        /* where it is in the source */
+    const char *object_name;
+    uint64_t id;               /* from 1, never used again in this process; 0 of a file's */
+    uint64_t flags;            /* 1: it stands for a constant that is evaluated once (EVL_CAF) */
+    uint64_t object;           /* the number of its object; 0 of a file's */
+} evl_cost_centre_info;
+
+/* The one at that place, from 0 on, in the order of ids; and the one with that id. `size` must be set. EVL_ERR_ARGUMENT: there is
+ * none. */
+EVL_API int evl_cost_centres_get(evl_cost_centres list, uint64_t index, evl_cost_centre_info *info);
+EVL_API int evl_cost_centres_find(evl_cost_centres list, uint32_t id, evl_cost_centre_info *info);
+
+/* Gives it back. */
+EVL_API int evl_cost_centres_release(evl_cost_centres list);
+
+/* Defines every cost centre in a log, those that are there and those that come, until it is stopped: as sticky events, which
+ * every sink and reader that begins later is told, also when the object is gone. Twice is once. Says in the log when objects
+ * are loaded and unloaded. Each takes 128 bytes and its text of sticky_bytes. Waits for the log's sink where the shared
+ * buffer is half full; what does not fit all the same is counted as `undefined`. EVL_ERR_RELAYED: the run-time system of
+ * Haskell writes the log. EVL_ERR_IN_SINK. */
+EVL_API int evl_objects_define(evl_log log);
+
+/* What there is of objects, and what evl_malloc counts. */
+typedef struct evl_objects_statistics {
+    uint64_t size;           /* sizeof(evl_objects_statistics) */
+    uint64_t objects;        /* in the list: loaded, or registered by themselves */
+    uint64_t cost_centres;   /* in the list */
+    uint64_t undefined;      /* definitions that some log has not taken, since its buffer was full */
+    uint64_t live_bytes;     /* of evl_malloc and its kin */
+    uint64_t live_stacks;    /* stacks of cost centres that have allocated, and are told apart; at most 3072 */
+    uint64_t live_others;    /* allocations by further ones, which are told as one */
+} evl_objects_statistics;
+
+/* Fills them in. `size` must be set. EVL_ERR_IN_SINK. */
+EVL_API int evl_objects_get_statistics(evl_objects_statistics *statistics);
+
+/* ---- The stack of cost centres ------------------------------------------------------------------------------ */
+
+/* Code of an object enters and leaves its cost centres by evl_enter and evl_leave of eventlog_object.h, for 5 ns. This is for
+ * who knows a cost centre by its id, as an interpreter does.
+ *
+ * Enters one that is in the list now, on this thread. What comes out goes to evl_stack_leave, on the same thread. One that
+ * the thread entered last is not entered again; those deeper than 255 count for the last that fits. EVL_ERR_ARGUMENT: no
+ * object that is loaded has it. An object is not unloaded while a thread is within one of its cost centres. */
+EVL_API int evl_stack_enter(uint32_t id, uint32_t *entered);
+
+/* Leaves it, and whatever this thread has entered since. EVL_ERR_ARGUMENT: the stack is not as deep. */
+EVL_API int evl_stack_leave(uint32_t entered);
+
+/* The stack of this thread: its ids, innermost first, as many as `len` of them (`ids` may be null where it is 0), and how deep
+ * it is. Takes no lock. */
+EVL_API int evl_stack_get(uint32_t *ids, size_t len, size_t *depth);
+
+/* ---- Profiles ----------------------------------------------------------------------------------------------- */
+
+/* How a profile is made. */
+typedef struct evl_profiler_options {
+    uint64_t size;       /* sizeof(evl_profiler_options) */
+    uint64_t tick_ns;    /* time between two looks at all stacks (1 ms); at least 50000; 0: no profile by time */
+    uint64_t has_heap;   /* 1: profile by bytes, as evl_malloc counts them (0) */
+    uint64_t heap_ns;    /* time between two samples of these; at least 50000; 0: at the end and on demand (0) */
+} evl_profiler_options;
+
+/* Fills in the defaults. `size` is sizeof(evl_profiler_options). */
+EVL_API int evl_profiler_options_init(evl_profiler_options *options, uint64_t size);
+
+/* What a profiler has done. */
+typedef struct evl_profiler_statistics {
+    uint64_t size;            /* sizeof(evl_profiler_statistics) */
+    uint64_t ticks;           /* at which stacks were read */
+    uint64_t late;            /* ticks that were left out, since the thread had no turn, or the log kept it waiting */
+    uint64_t stacks;          /* written, of all ticks */
+    uint64_t missed;          /* stacks that were not, since they changed too often while they were read */
+    uint64_t lost;            /* events that the log did not take */
+    uint64_t heap_samples;    /* written */
+    uint64_t heap_failures;   /* samples that were not, since the log's sink refused */
+} evl_profiler_statistics;
+
+/* Starts a profile: defines all cost centres in the log, as evl_objects_define does, and starts a thread that writes which of
+ * them each thread is in, many times a second, without stopping any. `options` may be null. One for a log: two would tell
+ * each tick twice. Waits for the log's sink. Each cost centre that a sample speaks of is defined before it, in every sink.
+ * EVL_ERR_ARGUMENT: neither time nor bytes, or a time that is too short. EVL_ERR_STOPPED, EVL_ERR_FULL, EVL_ERR_SINK,
+ * EVL_ERR_RELAYED; EVL_ERR_IO: no thread can be had; EVL_ERR_IN_SINK. */
+EVL_API int evl_profiler_start(evl_log log, const evl_profiler_options *options, evl_profiler *profiler);
+
+/* Writes a sample of what is live. Waits for the log's sink, and allocates. EVL_ERR_ARGUMENT: bytes are not profiled.
+ * EVL_ERR_STOPPED, EVL_ERR_SINK, EVL_ERR_FULL (what is missing is counted as lost), EVL_ERR_IN_SINK. */
+EVL_API int evl_profiler_sample_heap(evl_profiler profiler);
+
+/* Fills them in. `size` must be set. EVL_ERR_IN_SINK. */
+EVL_API int evl_profiler_get_statistics(evl_profiler profiler, evl_profiler_statistics *statistics);
+
+/* Ends the profile, with a last sample of bytes if they are profiled, and gives the handle back. To be called before the log is
+ * stopped, which takes no sample any more (evl_drop does both). `statistics` may be null; its `size` must be set. Waits for
+ * the profiler's thread and for the log's sink. EVL_ERR_IN_SINK, and the handle is good. */
+EVL_API int evl_profiler_stop(evl_profiler profiler, evl_profiler_statistics *statistics);
+
+/* As malloc, calloc, realloc and free, for any thread: memory that is aligned to 16 bytes, and counted for the stack of cost
+ * centres that allocates it, with 16 bytes more for each block. 0 bytes are a block, too. Null where there is no memory. A
+ * block goes to evl_realloc and evl_free alone, and no other there. An object that calls these needs evl_objects_export for
+ * them, and where the library is static a program that exports them. */
+EVL_API void *evl_malloc(size_t size);
+EVL_API void *evl_calloc(size_t count, size_t size);
+EVL_API void *evl_realloc(void *block, size_t size);
+EVL_API void evl_free(void *block);
 
 /* ---- Haskell programs -------------------------------------------------------------------------------------- */
 

@@ -62,6 +62,29 @@ codes! {
     Detached = 36, c"the reader is not attached any more";
     PreviousSink = 37, c"the log was redirected, but its previous sink did not take the end";
     Relayed = 38, c"the event log takes nothing but what the run-time system writes";
+    ObjectNotElf = 48, c"the object is no ELF file";
+    ObjectMachine = 49, c"the object is for another machine";
+    ObjectTruncated = 50, c"the object's file is cut";
+    ObjectMalformed = 51, c"the object's file contradicts itself";
+    ObjectNotShared = 52, c"the object is no shared library";
+    ObjectNoNote = 53, c"the library is no profiled object: it has no note of one";
+    ObjectBadNote = 54, c"the object's note is too short";
+    ObjectAbi = 55, c"the object's tables are of another version";
+    ObjectWay = 56, c"the object is built without cost centres";
+    ObjectSize = 57, c"the object's tables have other sizes";
+    ObjectFingerprint = 58, c"the object's tables are laid out otherwise";
+    ObjectSymbols = 59, c"the object needs symbols that this host does not have";
+    ObjectNoTable = 60, c"the object does not export its table";
+    ObjectResolvers = 61, c"the object has functions that would run while it is loaded";
+    ObjectSharedStd = 62, c"the object shares a standard library that cannot be unloaded";
+    ObjectLinker = 63, c"the dynamic linker refuses the object";
+    ObjectTable = 64, c"the object's table is not what its note promises";
+    ObjectLoaded = 65, c"the object is loaded from that path already";
+    ObjectInit = 66, c"the object's init has refused";
+    ObjectWithin = 67, c"called by a constructor or destructor of a library that is being loaded or unloaded";
+    ObjectInUse = 68, c"the object is in use, and stays loaded";
+    ObjectUnloaded = 69, c"the object is being unloaded, or has been";
+    ObjectSymbol = 70, c"the object does not export that";
     Panic = 99, c"an internal error";
 }
 

@@ -311,8 +311,11 @@ pub(crate) fn remove(id: u64, kind: Kind) -> Outcome<Object> {
     object.ok_or_else(|| stale(id, kind))
 }
 
-/// Takes out what belongs to that log and can do nothing without it.
-pub(crate) fn remove_owned_by(log: Id<Arc<LogObject>>) -> Vec<Object> {
+/// Takes out what belongs to that log and can do nothing without it, of those kinds.
+pub(crate) fn remove_owned_by(
+    log: Id<Arc<LogObject>>,
+    wanted: impl Fn(Kind) -> bool,
+) -> Vec<Object> {
     let registry = Registry::current();
     let slots = registry.buckets.iter().filter_map(OnceLock::get).flatten();
     slots
@@ -320,7 +323,10 @@ pub(crate) fn remove_owned_by(log: Id<Arc<LogObject>>) -> Vec<Object> {
             // Relaxed: nothing is made of it before the lock is held. Others' capabilities are left alone,
             // which one thread has at a time.
             let id = slot.id.load(Ordering::Relaxed);
-            let kind = Kind::of(Handle::of(id).kind).filter(|kind| kind.is_owned())?;
+            let kind = Kind::of(Handle::of(id).kind)?;
+            if !kind.is_owned() || !wanted(kind) {
+                return None;
+            }
             let owner = read(id, kind, Object::owner).ok()??;
             (owner.number() == log.number()).then(|| remove(id, kind).ok())?
         })

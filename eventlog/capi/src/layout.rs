@@ -4,6 +4,9 @@ use crate::code::Code;
 use crate::config::{CPolicy, Config};
 use crate::log::LogObject;
 use crate::object::Id;
+use crate::objects::{
+    CCostCentre, CObjectInfo, CObjectsStatistics, CProfilerOptions, CProfilerStatistics,
+};
 use crate::reader::Options;
 use crate::statistics::{CBufferStatistics, CLost, CReaderStatistics, CStatistics};
 use crate::user_type::{CField, CValue, Content};
@@ -63,6 +66,15 @@ fn structures_and_numbers_are_those_of_the_header() {
         memory_bytes, lost);
     layout!(out, CReaderStatistics as "evl_reader_statistics": size, blocks, bytes_written, queued_bytes,
         lost_events, lost_bytes, has_failed);
+    layout!(out, CObjectInfo as "evl_object_info": size, name, path, needed, pins, number, way, abi_major,
+        abi_minor, cost_centres, constructors, memory_bytes, registers_itself);
+    layout!(out, CCostCentre as "evl_cost_centre_info": size, label, module, srcloc, object_name, id, flags,
+        object);
+    layout!(out, CObjectsStatistics as "evl_objects_statistics": size, objects, cost_centres, undefined,
+        live_bytes, live_stacks, live_others);
+    layout!(out, CProfilerOptions as "evl_profiler_options": size, tick_ns, has_heap, heap_ns);
+    layout!(out, CProfilerStatistics as "evl_profiler_statistics": size, ticks, late, stacks, missed, lost,
+        heap_samples, heap_failures);
     layout!(out, CField as "evl_field": name, ty as "type", reserved);
     layout!(out, CValue as "evl_value": ty as "type", reserved, of as "as");
     let (bytes, len) = (offset_of!(CValue, of), size_of::<usize>());
@@ -92,6 +104,11 @@ fn structures_and_numbers_are_those_of_the_header() {
         "reader",
         "listener",
         "sticky",
+        "object_file",
+        "loaded",
+        "call",
+        "cost_centres",
+        "profiler",
     ] {
         type Handle = Id<Arc<LogObject>>;
         assert_size(

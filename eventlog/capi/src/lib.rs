@@ -22,6 +22,7 @@ mod handle;
 mod layout;
 mod log;
 mod object;
+mod objects;
 mod reader;
 mod signals;
 mod sink;

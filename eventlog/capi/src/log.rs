@@ -4,7 +4,7 @@ use crate::code::{Code, Failure, Outcome, entry};
 use crate::config::{self, CPolicy, Config};
 use crate::fork;
 use crate::handle;
-use crate::object::{Id, Out};
+use crate::object::{Id, Kind, Out};
 use crate::signals::{AllBlocked, PipeBlocked};
 use crate::sink::SinkObject;
 use crate::sized::Filled;
@@ -31,17 +31,30 @@ pub(crate) struct LogObject {
     sink: Mutex<Arc<SinkObject>>,
     /// It has been stopped, and its sink has all of it.
     is_over: AtomicBool,
+    /// What it takes is written by the run-time system.
+    is_relayed: bool,
 }
 
 impl LogObject {
-    pub(crate) fn new(log: EventLog, header: Arc<Header>, sink: Arc<SinkObject>) -> Self {
+    pub(crate) fn new(
+        log: EventLog,
+        header: Arc<Header>,
+        sink: Arc<SinkObject>,
+        is_relayed: bool,
+    ) -> Self {
         LogObject {
             log: ManuallyDrop::new(log),
             header,
             redirect: Mutex::default(),
             sink: Mutex::new(sink),
             is_over: AtomicBool::new(false),
+            is_relayed,
         }
+    }
+
+    /// Whether events are written to it by the run-time system alone.
+    pub(crate) fn is_relayed(&self) -> bool {
+        self.is_relayed
     }
 
     /// The sink that it writes to.
@@ -178,13 +191,7 @@ unsafe extern "C" fn evl_create(
             };
             failure(code, &error)
         })?;
-        let log = LogObject {
-            log: ManuallyDrop::new(log),
-            header: Arc::new(header),
-            redirect: Mutex::default(),
-            sink: Mutex::new(sink),
-            is_over: AtomicBool::new(false),
-        };
+        let log = LogObject::new(log, Arc::new(header), sink, false);
         out.put(Id::new(Arc::new(log))?);
         Ok(())
     })
@@ -213,8 +220,10 @@ extern "C" fn evl_drop(log: Id<Arc<LogObject>>) -> c_int {
     entry(|| {
         let object = log.take()?;
         let _blocked = PipeBlocked::new();
+        // Its last sample goes into the log.
+        drop(handle::remove_owned_by(log, |kind| kind == Kind::Profiler));
         let (_, outcome) = object.stop();
-        drop(handle::remove_owned_by(log));
+        drop(handle::remove_owned_by(log, |_| true));
         match outcome {
             // That is how it should be.
             Err(failure) if failure.code == Code::Stopped => Ok(()),

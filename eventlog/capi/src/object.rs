@@ -4,6 +4,7 @@ use crate::capability::CapabilityObject;
 use crate::code::{Code, Failure, Outcome};
 use crate::handle;
 use crate::log::LogObject;
+use crate::objects::{CallObject, CostCentreList, LoadedObject, ObjectFile, ProfilerObject};
 use crate::reader::{ListenerObject, ReaderObject};
 use crate::sink::SinkObject;
 use crate::sticky::StickyObject;
@@ -117,6 +118,11 @@ objects! {
     Reader = 6, ReaderObject, "a reader";
     Listener = 7, ListenerObject, "a listener";
     Sticky = 8, StickyObject, "a sticky event";
+    Loaded = 9, Arc<LoadedObject>, "a loaded object";
+    Call = 10, CallObject, "an open call";
+    ObjectFile = 11, Arc<ObjectFile>, "an object's file";
+    CostCentres = 12, Arc<CostCentreList>, "a list of cost centres";
+    Profiler = 13, Arc<ProfilerObject>, "a profiler";
 }
 
 impl Kind {
@@ -127,7 +133,10 @@ impl Kind {
 
     /// Whether it can do nothing without its log.
     pub(crate) const fn is_owned(self) -> bool {
-        matches!(self, Kind::Reader | Kind::Listener | Kind::Sticky)
+        matches!(
+            self,
+            Kind::Reader | Kind::Listener | Kind::Sticky | Kind::Profiler
+        )
     }
 }
 
@@ -138,6 +147,7 @@ impl Object {
             Object::Reader(reader) => Some(reader.log),
             Object::Listener(listener) => Some(listener.log),
             Object::Sticky(sticky) => Some(sticky.log),
+            Object::Profiler(profiler) => Some(profiler.log),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 
 mod programs;
 
-use programs::{Library, Program, read, whole_logs};
+use programs::{Library, Program, profile, read, whole_logs};
 use std::collections::BTreeMap;
 
 #[test]
@@ -119,6 +119,65 @@ fn a_child_finds_nothing_of_its_parents_and_writes_nothing_of_it() {
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), count, "nothing is there twice");
+}
+
+const SAMPLE: &str = "sample/sample.c";
+const TRAP: &str = "host/tests/c/trap.c";
+const BAD: &str = "host/tests/c/bad.c";
+
+fn host_of_objects(library: Library) -> Program {
+    Program::new("objects", library)
+        .with_object("sample.so", SAMPLE, &[])
+        .with_object("trap.so", TRAP, &[])
+        .with_object("nodelete.so", TRAP, &["-Wl,-z,nodelete"])
+}
+
+#[test]
+fn a_host_of_objects_loads_calls_lists_profiles_and_unloads_them() {
+    let run = host_of_objects(Library::Shared).run(rounds(30));
+    whole_logs(&run, &["life", "profile", "together"]);
+    let profile = profile(&run, "profile");
+    assert!(profile.ticks > 4);
+    // On demand, when the profile was stopped, and when its log was dropped.
+    assert_eq!(profile.bytes["objects.host"], [1_016, 1_016, 2_016]);
+    let names: Vec<&str> = profile.names.iter().map(String::as_str).collect();
+    assert_eq!(names, ["objects.host", "sample.hold"]);
+}
+
+#[test]
+fn a_host_of_objects_does_the_same_with_the_static_library() {
+    let run = host_of_objects(Library::Static).run(rounds(30));
+    whole_logs(&run, &["life", "profile", "together"]);
+}
+
+#[test]
+fn each_bad_object_is_told_by_a_code_of_its_own_and_never_runs() {
+    let undefined = ["-DNO_OBJECT", "-Wl,-z,undefs"];
+    let needs_std = ["-Wl,--no-as-needed", "-l:libstd-0123456789abcdef.so"];
+    let table = "-DOWN_TABLE=sizeof(evl_object), 7, \"x\", 0, 0, &slot, 0, 0";
+    Program::new("bad_objects", Library::Shared)
+        .with_object("plain.so", BAD, &[])
+        .with_object("none.so", BAD, &undefined)
+        .with_object("libstd-0123456789abcdef.so", BAD, &undefined)
+        .with_object("shared_std.so", BAD, &needs_std)
+        .with_object("no_table.so", BAD, &["-DNO_TABLE"])
+        .with_object("major.so", BAD, &["-DEVL_ABI_MAJOR=9"])
+        .with_object("minor.so", BAD, &["-DEVL_ABI_MINOR=3"])
+        .with_object("way.so", BAD, &["-DEVL_WAY=0u"])
+        .with_object("layout.so", BAD, &["-DEVL_FINGERPRINT=UINT64_C(0x1234)"])
+        .with_object("missing.so", BAD, &["-DMISSING=evl_way_prof_abi9"])
+        .with_object("undefined.so", BAD, &["-DMISSING=nobody_has_this"])
+        .with_object("ifunc.so", BAD, &["-DIFUNC"])
+        .with_object("table.so", BAD, &[table, "-DHARMLESS"])
+        .with_object("init.so", TRAP, &["-DINIT=77"])
+        .run(1);
+}
+
+#[test]
+fn whatever_is_wrong_with_a_call_about_objects_is_told() {
+    Program::new("objects_misuse", Library::Shared)
+        .with_object("sample.so", SAMPLE, &[])
+        .run_forking(rounds(50));
 }
 
 /// How often something is done; less where everything is slower.

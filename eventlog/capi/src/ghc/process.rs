@@ -209,7 +209,7 @@ impl Process {
         };
         state.remember(&sink);
         let listener = self.serve(&log);
-        let object = Arc::new(LogObject::new(log, Arc::new(header), sink));
+        let object = Arc::new(LogObject::new(log, Arc::new(header), sink, true));
         let id = Id::new(Arc::clone(&object))?;
         state.log = Some(Started {
             id,

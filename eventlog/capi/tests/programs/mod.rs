@@ -1,6 +1,7 @@
 //! How the C programs are compiled, run and read.
 
 use ghc_eventlog::format::{Decoded, Decoder, Event, Record};
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -51,6 +52,8 @@ impl Program {
             .args(words("CAPI_FLAGS", ""))
             .arg("-I")
             .arg(here.join("include"))
+            .arg("-I")
+            .arg(here.join("../object/include"))
             .arg(here.join("tests/c").join(name).with_extension("c"))
             // What follows is no source.
             .args(["-x", "none", "-o"])
@@ -76,6 +79,24 @@ impl Program {
             name: name.to_owned(),
             directory,
         }
+    }
+
+    /// Builds a shared library for the program to load, of a source in `eventlog/object`, where the program looks for it.
+    pub(crate) fn with_object(self, name: &str, source: &str, arguments: &[&str]) -> Self {
+        let objects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../object");
+        let mut command = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        command
+            .args(["-x", "c", "-std=gnu99", "-Wall", "-Wextra", "-Werror"])
+            .args(["-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-I"])
+            .arg(objects.join("include"))
+            .arg(objects.join(source))
+            .args(["-x", "none", "-o"])
+            .arg(self.directory.path().join(name))
+            .arg("-L")
+            .arg(self.directory.path())
+            .args(arguments);
+        assert!(command.status().unwrap().success(), "{name}: {command:?}");
+        self
     }
 
     /// Runs it, with so many rounds.
@@ -169,6 +190,61 @@ pub(crate) fn read(run: &Run, name: &str) -> Log {
         problem(&error);
     }
     log
+}
+
+/// What profiles in a log say. Each cost centre is by its module and label.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    /// Stacks of ticks.
+    pub(crate) ticks: usize,
+    /// Bytes of the stacks that are that cost centre alone, in the order of the samples.
+    pub(crate) bytes: BTreeMap<String, Vec<u64>>,
+    /// All that samples speak of.
+    pub(crate) names: BTreeSet<String>,
+}
+
+/// Reads the profiles in a log. What samples speak of has been defined before.
+pub(crate) fn profile(run: &Run, name: &str) -> Profile {
+    let file = run.program.directory.path().join(name);
+    let bytes = fs::read(file.with_extension("eventlog")).unwrap();
+    let mut profile = Profile::default();
+    let mut defined = BTreeMap::new();
+    let mut decoder = Decoder::new();
+    let mut rest = &bytes[..];
+    while let Some(record) = decoder.next(&mut rest).unwrap() {
+        let Record::Event(event) = record else {
+            continue;
+        };
+        let Ok(Decoded::Known(event)) = event.decode() else {
+            continue;
+        };
+        let stack = match &event {
+            Event::HeapProfCostCentre {
+                cost_centre,
+                label,
+                module,
+                ..
+            } => {
+                let name = format!("{}.{}", module.as_str(), label.as_str());
+                defined.insert(*cost_centre, name);
+                continue;
+            }
+            Event::ProfSampleCostCentre { stack, .. } => stack,
+            Event::HeapProfSampleCostCentre { stack, .. } => stack,
+            _ => continue,
+        };
+        let names: Vec<String> = stack.iter().map(|id| defined[&id].clone()).collect();
+        match (&event, &names[..]) {
+            (Event::ProfSampleCostCentre { .. }, _) => profile.ticks += 1,
+            (Event::HeapProfSampleCostCentre { residency, .. }, [only]) => {
+                let bytes = profile.bytes.entry(only.clone()).or_default();
+                bytes.push(*residency);
+            }
+            _ => {}
+        }
+        profile.names.extend(names);
+    }
+    profile
 }
 
 /// Each of these logs is whole.
