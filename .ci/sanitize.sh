@@ -99,7 +99,8 @@ tests() {
         --features chunkring/async,ghc-eventlog/tracing,ghc-eventlog/objects --lib --tests
     # Memory that sanitizers keep for themselves grows, so what the cycles leave is not looked at. Objects are as they are.
     OBJECTS_ROUNDS=20 cargo +nightly test --no-fail-fast --target "$host" -p objects-host \
-        --test bad_objects --test in_use --test registering --test reload --test together --test traps
+        --test bad_objects --test in_use --test profiles --test registering --test reload --test samples --test together \
+        --test traps
 }
 
 [ $# -gt 0 ] || set -- thread address

@@ -259,7 +259,8 @@ EVL_API int evl_stop(evl_log log, evl_statistics *statistics);
 
 /* Stops the log and its profiler, if that has not been done, and gives the handle back, with those of its profiler,
  * readers, listeners and sticky events. Capabilities stay until they are released; their events are refused. The code is
- * that of stopping; the handle is stale whatever it is. */
+ * that of stopping; the handle is stale whatever it is. (What is called by a sink does not stop the profiler, whose handle
+ * stays good.) */
 EVL_API int evl_drop(evl_log log);
 
 /* Writes to the sink, and flushes it, every event that was emitted before the call. In memory it makes a chunk of them.
@@ -622,7 +623,7 @@ EVL_API int evl_loaded_info(evl_loaded object, evl_object_info *info);
 EVL_API int evl_loaded_cost_centres(evl_loaded object, evl_cost_centres *list);
 
 /* A function, to be cast to its type, or a variable that the object exports. It may be kept, and used while a call to this
- * object is open, by the thread that has opened it. Takes locks of the dynamic linker. EVL_ERR_OBJECT_SYMBOL: it has no
+ * object is open. Takes locks of the dynamic linker. EVL_ERR_OBJECT_SYMBOL: it has no
  * such symbol. EVL_ERR_OBJECT_UNLOADED. */
 typedef void (*evl_function)(void);
 EVL_API int evl_loaded_function(evl_loaded object, const char *name, evl_function *function);

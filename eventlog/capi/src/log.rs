@@ -220,10 +220,13 @@ extern "C" fn evl_drop(log: Id<Arc<LogObject>>) -> c_int {
     entry(|| {
         let object = log.take()?;
         let _blocked = PipeBlocked::new();
-        // Its last sample goes into the log.
-        drop(handle::remove_owned_by(log, |kind| kind == Kind::Profiler));
+        // Its last sample goes into the log. It waits for other profilers, whose sink may be the one that calls: then it is
+        // left to whoever stops it.
+        if !is_within_sink() {
+            drop(handle::remove_owned_by(log, |kind| kind == Kind::Profiler));
+        }
         let (_, outcome) = object.stop();
-        drop(handle::remove_owned_by(log, |_| true));
+        drop(handle::remove_owned_by(log, |kind| kind != Kind::Profiler));
         match outcome {
             // That is how it should be.
             Err(failure) if failure.code == Code::Stopped => Ok(()),

@@ -120,7 +120,7 @@ objects! {
     Sticky = 8, StickyObject, "a sticky event";
     Loaded = 9, Arc<LoadedObject>, "a loaded object";
     Call = 10, CallObject, "an open call";
-    ObjectFile = 11, Arc<ObjectFile>, "an object's file";
+    File = 11, Arc<ObjectFile>, "an object's file";
     CostCentres = 12, Arc<CostCentreList>, "a list of cost centres";
     Profiler = 13, Arc<ProfilerObject>, "a profiler";
 }

@@ -126,10 +126,12 @@ const TRAP: &str = "host/tests/c/trap.c";
 const BAD: &str = "host/tests/c/bad.c";
 
 fn host_of_objects(library: Library) -> Program {
+    let key = "-DKEY=pthread_key_t key; pthread_key_create(&key, key_destructor)";
     Program::new("objects", library)
         .with_object("sample.so", SAMPLE, &[])
         .with_object("trap.so", TRAP, &[])
         .with_object("nodelete.so", TRAP, &["-Wl,-z,nodelete"])
+        .with_object("key.so", TRAP, &[key])
 }
 
 #[test]
@@ -176,6 +178,13 @@ fn each_bad_object_is_told_by_a_code_of_its_own_and_never_runs() {
 #[test]
 fn whatever_is_wrong_with_a_call_about_objects_is_told() {
     Program::new("objects_misuse", Library::Shared)
+        .with_object("sample.so", SAMPLE, &[])
+        .run(1);
+}
+
+#[test]
+fn a_child_finds_nothing_of_its_parents_objects() {
+    Program::new("objects_fork", Library::Shared)
         .with_object("sample.so", SAMPLE, &[])
         .run_forking(rounds(50));
 }

@@ -43,27 +43,28 @@
 //!
 //! # What dlclose does, and what becomes of it here
 //!
-//! | trap | outcome |
-//! |---|---|
-//! | a call is open, or a thread is within a cost centre | [`Busy`]: loaded as before |
-//! | a thread unloads the object that it is within | [`Busy`], by its own call |
-//! | a thread local with a destructor (also one of the standard library: `std::thread::spawn`), touched by a thread that lives | [`Pinned`](Unload::Pinned) by [`ThreadLocals`](PinReason::ThreadLocals); the destructor runs at the thread's end, and the first library that is closed after that takes the object with it |
-//! | the same, but the thread has ended | [`Unmapped`](Unload::Unmapped) |
-//! | a thread-specific key, as `std::thread::current()` makes one in an object: its destructor would be called when the thread ends, and be gone | the key is deleted first (what it holds is leaked), then [`Unmapped`](Unload::Unmapped) |
-//! | a key that is made by a function that goes past the program (`tss_create`) | [`Pinned`](Unload::Pinned) by [`ThreadKeys`](PinReason::ThreadKeys), not closed |
-//! | a signal handler that is left behind | [`Pinned`](Unload::Pinned) by [`SignalHandler`](PinReason::SignalHandler), not closed |
-//! | a unique symbol, as C++ makes for a static variable of an inline function | [`Pinned`](Unload::Pinned) by [`UniqueSymbol`](PinReason::UniqueSymbol) |
-//! | `-z nodelete` | [`Pinned`](Unload::Pinned) by [`NoDelete`](PinReason::NoDelete) |
-//! | somebody else has it open, or another library needs it | [`Pinned`](Unload::Pinned) by [`OpenElsewhere`](PinReason::OpenElsewhere), until that is closed |
-//! | functions for `atexit`, destructors of static variables | run when it is closed, then [`Unmapped`](Unload::Unmapped) |
-//! | panics that are caught in the object, printing | [`Unmapped`](Unload::Unmapped) |
-//! | memory that its static variables hold, such as the buffer of its `stdout`, 1 KiB | leaked each time, unless `fini` frees it |
-//! | a standard library that is shared (`-C prefer-dynamic`) | not loaded: [`SharedStd`](CheckError::SharedStd) |
-//! | functions that the dynamic linker calls while it loads (ifunc), also where it fails then | not loaded: [`Resolvers`](CheckError::Resolvers) |
-//! | a file that is overwritten while it is loaded | nothing: a copy is loaded. [Directly](LoadOptions::direct) it is undefined |
-//! | the same path is loaded again | a new object. [Directly](LoadOptions::direct) the dynamic linker would give the old one: [`AlreadyLoaded`](LoadError::AlreadyLoaded) |
-//! | the process exits with objects loaded | destructors run, as in any program |
-//! | a thread of the object that goes on, a callback that somebody has kept, a thread that has used the object and ends while it is unloaded | cannot be seen: the contract of [`load`](Objects::load) |
+//! | trap | outcome | proved by, in `eventlog/object/host/tests` |
+//! |---|---|---|
+//! | a call is open, or a thread is within a cost centre | [`Busy`]: loaded as before | `in_use::a_call_that_is_open_keeps_the_object_loaded_and_usable`, `in_use::a_cost_centre_that_is_not_left_keeps_the_object_loaded` |
+//! | a thread unloads the object that it is within | [`Busy`], by its own call | `traps::a_thread_within_a_call_cannot_unload_under_itself` |
+//! | a thread local with a destructor (also one of the standard library: `std::thread::spawn`), touched by a thread that lives | [`Pinned`](Unload::Pinned) by [`ThreadLocals`](PinReason::ThreadLocals); the destructor runs at the thread's end, and the first library that is closed after that takes the object with it | `traps::a_thread_local_pins_while_its_thread_lives` |
+//! | the same, but the thread has ended | [`Unmapped`](Unload::Unmapped) | the same |
+//! | a thread-specific key, as `std::thread::current()` makes one in an object: its destructor would be called when the thread ends, and be gone | the key is deleted first (what it holds is leaked), then [`Unmapped`](Unload::Unmapped) | `traps::a_thread_specific_key_is_deleted_before_its_destructor_goes` |
+//! | a key that is made by a function that goes past the program (`tss_create`) | [`Pinned`](Unload::Pinned) by [`ThreadKeys`](PinReason::ThreadKeys), not closed | `traps::an_object_whose_keys_are_not_seen_is_not_closed` |
+//! | a signal handler that is left behind | [`Pinned`](Unload::Pinned) by [`SignalHandler`](PinReason::SignalHandler), not closed | `traps::a_signal_handler_that_is_left_behind_pins` |
+//! | a unique symbol, as C++ makes for a static variable of an inline function | [`Pinned`](Unload::Pinned) by [`UniqueSymbol`](PinReason::UniqueSymbol) | `traps::what_the_dynamic_linker_never_unmaps_is_pinned` |
+//! | `-z nodelete` | [`Pinned`](Unload::Pinned) by [`NoDelete`](PinReason::NoDelete) | the same |
+//! | somebody else has it open, or another library needs it | [`Pinned`](Unload::Pinned) by [`OpenElsewhere`](PinReason::OpenElsewhere), until that is closed | `traps::an_object_that_somebody_else_has_open_is_pinned` |
+//! | functions for `atexit`, destructors of static variables | run when it is closed, then [`Unmapped`](Unload::Unmapped) | `traps::functions_for_the_exit_run_when_the_object_is_unloaded`, `in_use::fini_runs_and_then_what_the_object_has_registered_with_the_c_library` |
+//! | panics that are caught in the object, printing | [`Unmapped`](Unload::Unmapped) | `traps::panics_and_printing_leave_nothing_behind` |
+//! | memory that its static variables hold, such as the buffer of its `stdout`, 1 KiB | leaked each time, unless `fini` frees it | `traps::what_static_variables_hold_is_leaked_and_no_more` |
+//! | a standard library that is shared (`-C prefer-dynamic`) | not loaded: [`SharedStd`](CheckError::SharedStd) | `bad_objects::a_standard_library_that_is_shared` |
+//! | functions that the dynamic linker calls while it loads (ifunc), also where it fails then | not loaded: [`Resolvers`](CheckError::Resolvers) | `bad_objects::functions_that_would_be_called_before_it_is_loaded` |
+//! | a file that is overwritten while it is loaded | nothing: a copy is loaded. [Directly](LoadOptions::direct) it is undefined | `reload::a_file_that_is_replaced_is_loaded_anew_and_the_old_object_goes_on` |
+//! | the same path is loaded again | a new object. [Directly](LoadOptions::direct) the dynamic linker would give the old one: [`AlreadyLoaded`](LoadError::AlreadyLoaded) | `registering::what_is_there_already_is_not_loaded_directly_but_as_a_copy` |
+//! | the process exits with objects loaded | destructors run, as in any program | `traps::a_process_may_exit_with_objects_loaded` |
+//! | the process has forked, and the child exits | destructors run; the child waits for no thread of its parent's | `registering::a_forked_child_that_ends_waits_for_no_thread_of_its_parents` |
+//! | a thread of the object that goes on, a callback that somebody has kept, a thread that has used the object and ends while it is unloaded | cannot be seen: the contract of [`load`](Objects::load) | nothing: it is undefined |
 //!
 //! A pinned object is out of the list, cannot be called, and costs its memory and a file descriptor.
 //!

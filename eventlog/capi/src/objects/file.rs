@@ -10,6 +10,7 @@ use crate::text;
 use ghc_eventlog::objects::{HostExports, inspect};
 use std::ffi::{c_char, c_int};
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `evl_object_file` stands for.
@@ -34,7 +35,7 @@ pub(super) fn exports() -> Vec<String> {
     exported().clone()
 }
 
-fn look_into(bytes: &[u8], path: &str) -> Outcome<ObjectFile> {
+fn look_into(bytes: &[u8], path: &Path) -> Outcome<ObjectFile> {
     let host = HostExports::complete().with(exports());
     let info = inspect(bytes, &host).map_err(|error| check_failure(&error))?;
     Ok(ObjectFile {
@@ -79,7 +80,7 @@ unsafe extern "C" fn evl_objects_inspect(
         let shown = path.display().to_string();
         let bytes =
             fs::read(path).map_err(|error| Failure::new(Code::Io, format!("{shown}: {error}")))?;
-        let file = look_into(&bytes, &shown).map_err(|failure| {
+        let file = look_into(&bytes, path).map_err(|failure| {
             let text = format!("{shown}: {}", failure.text());
             Failure::new(failure.code, text)
         })?;
@@ -101,7 +102,7 @@ unsafe extern "C" fn evl_objects_inspect_bytes(
         // SAFETY: the header asks for so many bytes.
         let bytes = unsafe { text::bytes(bytes, len, "bytes") }?;
         own_process()?;
-        out.put(Id::new(Arc::new(look_into(bytes, "")?))?);
+        out.put(Id::new(Arc::new(look_into(bytes, Path::new(""))?))?);
         Ok(())
     })
 }

@@ -5,6 +5,8 @@ use crate::code::{Code, Failure};
 use crate::sized::Versioned;
 use ghc_eventlog::objects::{CheckError, ObjectInfo};
 use std::ffi::{CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// `evl_object_info`
 #[derive(Clone, Copy)]
@@ -53,7 +55,7 @@ impl Info {
     /// when it is loaded.
     pub(super) fn new(
         info: &ObjectInfo,
-        path: &str,
+        path: &Path,
         number: u32,
         name: &str,
         cost_centres: usize,
@@ -62,7 +64,8 @@ impl Info {
         let null = std::ptr::null();
         Info {
             name: c_text(name),
-            path: c_text(path),
+            // It came from C, so it has no NUL.
+            path: CString::new(path.as_os_str().as_bytes()).unwrap_or_default(),
             needed: c_text(&info.needed.join("; ")),
             pins: c_text(&pins.join("; ")),
             numbers: CObjectInfo {

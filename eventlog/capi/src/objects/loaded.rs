@@ -85,7 +85,7 @@ unsafe extern "C" fn evl_objects_load(
         let object = object.map_err(|error| load_failure(&error))?;
         let info = Info::new(
             object.info(),
-            &object.path().display().to_string(),
+            object.path(),
             object.id().0,
             object.name(),
             object.cost_centres().cost_centres().len(),

@@ -1,8 +1,6 @@
 /* Whatever is wrong with a call that has to do with objects is told by a code and a text, and nothing worse happens. */
 #include "check.h"
 
-#include <sys/wait.h>
-
 static evl_loaded load(void) {
     evl_loaded object;
     char *path = path_of("sample.so");
@@ -175,6 +173,7 @@ static void stale_and_foreign(void) {
 }
 
 static int calls;
+static evl_log other;
 
 /* A sink that would wait for itself. */
 static int within(void *context, const uint8_t *bytes, size_t len) {
@@ -191,6 +190,10 @@ static int within(void *context, const uint8_t *bytes, size_t len) {
     GIVES(EVL_ERR_IN_SINK, evl_objects_load("x", 0, &object));
     GIVES(EVL_ERR_IN_SINK, evl_objects_get_statistics(&statistics));
     GIVES(EVL_ERR_NULL, evl_profiler_start(log, NULL, &profiler));
+    if (other.id != 0) {
+        OK(evl_drop(other));
+        other.id = 0;
+    }
     if (loaded->id != 0) {
         GIVES(EVL_ERR_IN_SINK, evl_loaded_unload(*loaded, 0, NULL, NULL, 0));
         OK(evl_loaded_enter(*loaded, &call));
@@ -203,58 +206,22 @@ static int within(void *context, const uint8_t *bytes, size_t len) {
 
 static void sinks(void) {
     evl_loaded object = {0};
+    evl_profiler profiler;
     evl_sink sink;
     evl_log log;
     OK(evl_sink_callback(within, NULL, &object, &sink));
     log = log_to(sink);
     object = load();
     OK(evl_objects_define(log));
+    other = log_to(null_sink());
+    OK(evl_profiler_start(other, NULL, &profiler));
+    OK(evl_message(log, "for the sink", EVL_NUL_ENDED));
     OK(evl_flush(log));
+    CHECK(other.id == 0);
+    OK(evl_profiler_stop(profiler, NULL));
     OK(evl_drop(log));
     CHECK(calls > 1);
     OK(evl_loaded_unload(object, 0, NULL, NULL, 0));
-}
-
-/* A child has no objects, and waits for no thread of its parent's. */
-static void child(void) {
-    evl_log log = log_to(null_sink());
-    evl_loaded object = load();
-    evl_profiler profiler;
-    evl_profiler_options options;
-    evl_call call;
-    int round;
-    OK(evl_profiler_options_init(&options, sizeof options));
-    options.tick_ns = 50000;
-    OK(evl_profiler_start(log, &options, &profiler));
-    OK(evl_loaded_enter(object, &call));
-    for (round = 0; round < rounds_; round++) {
-        int status = -1;
-        pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
-            evl_object_file file;
-            evl_loaded other;
-            evl_cost_centres list;
-            uint32_t entered;
-            GIVES(EVL_ERR_FORKED, evl_call_leave(call));
-            GIVES(EVL_ERR_FORKED, evl_loaded_unload(object, 0, NULL, NULL, 0));
-            GIVES(EVL_ERR_FORKED, evl_profiler_stop(profiler, NULL));
-            REFUSED(EVL_ERR_FORKED, "objects are of the process", evl_objects_cost_centres(&list));
-            GIVES(EVL_ERR_FORKED, evl_objects_load("x", 0, &other));
-            GIVES(EVL_ERR_FORKED, evl_objects_inspect("x", &file));
-            GIVES(EVL_ERR_FORKED, evl_stack_enter(1, &entered));
-            log = log_to(null_sink());
-            GIVES(EVL_ERR_FORKED, evl_objects_define(log));
-            GIVES(EVL_ERR_FORKED, evl_profiler_start(log, NULL, &profiler));
-            OK(evl_drop(log));
-            exit(0);
-        }
-        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-    }
-    OK(evl_call_leave(call));
-    OK(evl_profiler_stop(profiler, NULL));
-    OK(evl_loaded_unload(object, 0, NULL, NULL, 0));
-    OK(evl_drop(log));
 }
 
 int main(int argc, char **argv) {
@@ -263,6 +230,5 @@ int main(int argc, char **argv) {
     profilers();
     stale_and_foreign();
     sinks();
-    child();
     return 0;
 }

@@ -72,6 +72,21 @@ fn child() {
                 assert_eq!(unload(object), Unload::Unmapped, "{function:?}");
             }
         }
+        "memory of static variables" => {
+            let cycle = || {
+                let object = support::load(support::rust_traps());
+                assert_eq!(support::call(&object, c"trap_print"), 1);
+                assert_eq!(unload(object), Unload::Unmapped);
+            };
+            // SAFETY: asks the allocator of C, which is that of the object, too.
+            let held = || unsafe { libc::mallinfo2() }.uordblks;
+            (0..10).for_each(|_| cycle());
+            let before = held();
+            (0..100).for_each(|_| cycle());
+            let leaked = held().saturating_sub(before) / 100;
+            // The buffer of its standard output, and a little for what is around that.
+            assert!(leaked <= 2_048, "{leaked} bytes each time");
+        }
         "thread local of a thread that has ended" => {
             // A thread that starts another has thread locals of the standard library, too.
             for function in [c"trap_thread_local", c"trap_thread"] {
@@ -192,6 +207,11 @@ fn child() {
 #[test]
 fn panics_and_printing_leave_nothing_behind() {
     play("nothing");
+}
+
+#[test]
+fn what_static_variables_hold_is_leaked_and_no_more() {
+    play("memory of static variables");
 }
 
 #[test]
