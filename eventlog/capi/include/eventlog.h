@@ -558,8 +558,8 @@ EVL_API int evl_get_reader_statistics(evl_reader reader, evl_reader_statistics *
  * returned, no thread runs code of it, nothing calls it later (but destructors of thread locals, thread-specific keys, signal
  * handlers and functions for atexit, which are looked for), and no thread that has used it ends just then.
  *
- * Objects are the process's own: in a child that was forked after the library was first used, these functions are
- * EVL_ERR_FORKED; what the objects themselves do goes on there. None may be called by a signal handler.
+ * Objects are the process's own: in a child that was forked after the library was first used, what looks into, loads, calls,
+ * lists or profiles objects is EVL_ERR_FORKED; what the objects themselves do goes on there.
  *
  * A program that links the static library offers what objects need to the dynamic linker by itself when it loads the first
  * one; for objects that are opened by an ordinary dlopen before that, link it with -Wl,--export-dynamic-symbol=evl_*. Only
@@ -593,7 +593,7 @@ EVL_API int evl_objects_inspect_bytes(const uint8_t *bytes, size_t len, evl_obje
 /* What the file tells. `size` must be set. */
 EVL_API int evl_object_file_info(evl_object_file file, evl_object_info *info);
 
-/* Its cost centres, with 0 for their ids and flags. The list is released by itself. */
+/* Its cost centres, with 0 for their ids and flags. The list must be released as well. */
 EVL_API int evl_object_file_cost_centres(evl_object_file file, evl_cost_centres *list);
 
 /* Gives it back. */
@@ -619,7 +619,7 @@ EVL_API int evl_objects_load(const char *path, int flags, evl_loaded *object);
 /* What is known of it. `size` must be set. */
 EVL_API int evl_loaded_info(evl_loaded object, evl_object_info *info);
 
-/* Its cost centres, with their ids. The list is released by itself, and outlives the object. */
+/* Its cost centres, with their ids. The list must be released as well, and outlives the object. */
 EVL_API int evl_loaded_cost_centres(evl_loaded object, evl_cost_centres *list);
 
 /* A function, to be cast to its type, or a variable that the object exports. It may be kept, and used while a call to this
