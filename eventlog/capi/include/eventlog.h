@@ -611,7 +611,7 @@ enum { EVL_DIRECT = 4 };
 /* Loads an object: judges it, has the dynamic linker open it with all symbols resolved and none offered to others, takes its
  * cost centres into the list, defines them in the logs, and calls its init. Waits for the file, for others who load or unload,
  * and for the sinks of logs whose shared buffers are half full. Takes a file descriptor and the file's size of memory.
- * SIGPIPE is blocked for the calling thread meanwhile.
+ * SIGPIPE is blocked for the calling thread meanwhile, and so for threads that the object's init starts.
  * Any EVL_ERR_OBJECT_... to SHARED_STD, EVL_ERR_IO: no code of it has run. LINKER, TABLE, LOADED, INIT, EVL_ERR_LIMIT: it
  * is unloaded again. EVL_ERR_IN_SINK. */
 EVL_API int evl_objects_load(const char *path, int flags, evl_loaded *object);

@@ -2,8 +2,8 @@
 //! `objects`, Linux).
 //!
 //! An object is a shared library in Rust, C or C++ with *cost centres*: named places in its code. It is built
-//! with the package `ghc-eventlog-object`, or with `eventlog_object.h`. A program loads it, calls it, and
-//! unloads it again; a log has the cost centres' definitions, and samples say which of them each thread was in.
+//! with the package `ghc-eventlog-object`, or with `eventlog_object.h`. A program, in C by `ghc-eventlog-capi`, loads it,
+//! calls it, and unloads it again; a log has the cost centres' definitions, and samples say which of them each thread was in.
 //!
 //! ```no_run
 //! use ghc_eventlog::EventLog;
