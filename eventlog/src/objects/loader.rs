@@ -155,7 +155,8 @@ impl Objects {
 
     /// Loads an object: reads the file, [inspects](inspect) it, has the dynamic linker open a copy of it with
     /// all symbols resolved and none of its own offered to others, takes its cost centres into the list,
-    /// defines them in the logs, and calls its `init`.
+    /// defines them in the logs, and calls its `init`. Others find it in the list before `init` has returned;
+    /// until then it cannot be unloaded, as within a call.
     ///
     /// Waits for the file, for others who load or unload, and for the logs as
     /// [`Registry::define_in`](super::Registry::define_in) says.
@@ -272,11 +273,18 @@ impl Objects {
         }
         let inner = Inner::new(path, info, numbered, place, table, library, image);
         let object = Object(Arc::new(inner));
+        // Whoever finds it in the list could unload it: `init` is a call like any other.
+        let call = object.enter();
         held.0.push(object.clone());
         drop(held);
 
         // SAFETY: the caller's.
-        match unsafe { table.init() } {
+        let code = unsafe { table.init() };
+        if code != 0 {
+            object.refuse();
+        }
+        drop(call);
+        match code {
             0 => Ok(object),
             code => {
                 let path = object.path().to_owned();

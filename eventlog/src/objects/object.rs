@@ -22,7 +22,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,6 +50,8 @@ pub(super) struct Inner {
     pub(super) library: Mutex<Option<Library>>,
     pub(super) image: Option<Image>,
     pub(super) state: AtomicU8,
+    /// Its `init` has refused, so its `fini` is not called, whoever unloads it.
+    refused: AtomicBool,
     pub(super) calls: [CachePadded<AtomicU64>; SHARDS],
     pub(super) outcome: OnceLock<Unload>,
 }
@@ -73,6 +75,7 @@ impl Inner {
             library: Mutex::new(Some(library)),
             image,
             state: AtomicU8::new(LOADED),
+            refused: AtomicBool::new(false),
             calls: Default::default(),
             outcome: OnceLock::new(),
         }
@@ -233,10 +236,11 @@ impl Object {
     }
 
     /// A function or variable that the object exports, to be used [within a call](Entered::get). Takes locks of
-    /// the dynamic linker.
+    /// the dynamic linker, which looks into the libraries that the object needs, too, where it exports none of
+    /// that name itself.
     ///
     /// # Errors
-    /// [`SymbolError`] if it does not export that, or is unloaded.
+    /// [`SymbolError`] if neither it nor such a library exports that, or it is unloaded.
     ///
     /// # Safety
     /// `T` is the type of a pointer to it: `unsafe extern "C" fn(…) -> …`, or `*const …`.
@@ -399,6 +403,12 @@ impl Object {
         Ok(())
     }
 
+    /// Says that its `init` has refused. To be said while the call of `init` is open.
+    pub(super) fn refuse(&self) {
+        // Relaxed: the end of that call comes after it, which whoever unloads the object has seen.
+        self.0.refused.store(true, Ordering::Relaxed);
+    }
+
     /// Unloads what has refused to be loaded, without its `fini`.
     pub(super) fn give_up(&self) {
         // Whoever found it in the list meanwhile can have called it.
@@ -417,8 +427,11 @@ impl Object {
         let inner = &*self.0;
         // Whoever samples has read its stacks before they were empty, and may not have emitted them yet.
         drop(registry().sampling());
-        // SAFETY: by the invariants no code of the object is in use, which is all that objects may demand.
-        unsafe { inner.table.fini() };
+        // Relaxed: see `refuse`.
+        if !inner.refused.load(Ordering::Relaxed) {
+            // SAFETY: by the invariants no code of the object is in use, which is all that objects may demand.
+            unsafe { inner.table.fini() };
+        }
         self.let_go()
     }
 

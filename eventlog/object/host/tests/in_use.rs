@@ -3,8 +3,10 @@
 
 mod support;
 
-use ghc_eventlog::objects::{Busy, BusyReason, Object, Objects, Unload, registry, stack};
-use std::sync::atomic::{AtomicU32, Ordering};
+use ghc_eventlog::objects::{
+    Busy, BusyReason, LoadError, LoadOptions, Object, Objects, Unload, registry, stack,
+};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -190,4 +192,59 @@ fn a_symbol_of_another_object_is_not_called() {
     let message = panic.downcast_ref::<String>().unwrap();
     assert!(message.contains("the symbol is of object"), "{message}");
     assert_eq!(two.unload(Duration::ZERO).unwrap(), Unload::Unmapped);
+}
+
+/// Calls of an `init`, and what it returns as soon as that is no longer -1.
+static INITS: AtomicU32 = AtomicU32::new(0);
+static OUTCOME: AtomicI32 = AtomicI32::new(-1);
+static FINIS: AtomicU32 = AtomicU32::new(0);
+
+#[unsafe(no_mangle)]
+extern "C" fn evl_test_init() -> i32 {
+    INITS.fetch_add(1, Ordering::Release);
+    loop {
+        match OUTCOME.load(Ordering::Acquire) {
+            -1 => thread::yield_now(),
+            outcome => return outcome,
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn evl_test_fini() {
+    FINIS.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn an_object_that_is_found_in_the_list_is_not_unloaded_before_its_init_has_returned() {
+    let _alone = support::alone();
+    let path = support::c("calls_init.c", "calls_init", &[]);
+    for (round, outcome) in [(1, 0), (2, 7)] {
+        OUTCOME.store(-1, Ordering::Release);
+        let loader = thread::spawn({
+            let path = path.clone();
+            let options = LoadOptions::new().exports(["evl_test_init", "evl_test_fini"]);
+            // SAFETY: it keeps the contract.
+            move || unsafe { Objects::new().load(path, options) }
+        });
+        while INITS.load(Ordering::Acquire) < round && !loader.is_finished() {
+            thread::yield_now();
+        }
+        let found = Objects::new().loaded().remove(0);
+        let (found, reason) = busy(found, Duration::from_millis(5));
+        assert_eq!(reason, BusyReason::Calls(1));
+        let unloader = thread::spawn(move || found.unload(Duration::from_secs(60)));
+        OUTCOME.store(outcome, Ordering::Release);
+        let unloaded = unloader.join().unwrap();
+        let loaded = loader.join().unwrap();
+        if outcome == 0 {
+            assert_eq!(unloaded.unwrap(), Unload::Unmapped);
+            assert!(loaded.unwrap().enter().is_none());
+        } else {
+            // Whoever of them was first has unloaded it.
+            assert!(matches!(loaded, Err(LoadError::Init { code: 7, .. })));
+        }
+        assert_eq!(FINIS.load(Ordering::Relaxed), 1, "refused, it has no fini");
+        assert!(Objects::new().loaded().is_empty());
+    }
 }
