@@ -205,3 +205,14 @@ pub(super) fn address_of(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: looks the symbol up.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
 }
+
+/// Where the next symbol of that name is behind the library or program that this is in.
+#[cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    target_env = "gnu",
+))]
+pub(super) fn next_address_of(name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: looks the symbol up.
+    NonNull::new(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) })
+}

@@ -96,8 +96,8 @@
 //! println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol=evl_*");
 //! ```
 //!
-//! This crate has a `pthread_key_create` in the place of the C library's, which it calls: so it knows whose
-//! keys there are.
+//! This crate has a `pthread_key_create` and a `pthread_key_delete` in the place of the C library's, which they
+//! call: so it knows whose keys there are.
 
 mod attach;
 mod check;

@@ -7,7 +7,7 @@ mod support;
 use ghc_eventlog::objects::{
     BusyReason, LoadOptions, Object, Objects, PinReason, Unload, registry,
 };
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 use std::sync::mpsc;
@@ -57,6 +57,13 @@ fn end((thread, end): (JoinHandle<()>, mpsc::Sender<()>)) {
 
 fn trap(name: &str, arguments: &[&str]) -> Object {
     support::load(support::c("trap.c", name, arguments))
+}
+
+unsafe extern "C" {
+    fn tss_create(
+        key: *mut libc::pthread_key_t,
+        destructor: Option<unsafe extern "C" fn(*mut c_void)>,
+    ) -> c_int;
 }
 
 #[test]
@@ -134,6 +141,24 @@ fn child() {
             assert_eq!(unload(object), Unload::Pinned(vec![keys]));
             // Its destructor is code that is still there, and enters a cost centre of nobody.
             end(thread);
+        }
+        "key that the object has deleted" => {
+            let make = "-DKEY=pthread_key_t key; pthread_key_create(&key, key_destructor); \
+                        pthread_key_delete(key); return key";
+            let object = trap("trap-key-deleted", &[make]);
+            let objects = support::call(&object, c"trap_key");
+            // The program gets the number, by a name that goes past what is watched.
+            let mut own = 0;
+            let value = (&raw mut own).cast::<c_void>();
+            // SAFETY: makes a key without a destructor, and sets it for this thread.
+            unsafe {
+                assert_eq!(tss_create(&raw mut own, None), 0);
+                assert_eq!(u64::from(own), objects);
+                assert_eq!(libc::pthread_setspecific(own, value), 0);
+            }
+            assert_eq!(unload(object), Unload::Unmapped);
+            // SAFETY: asks for what this thread has set.
+            assert_eq!(unsafe { libc::pthread_getspecific(own) }, value);
         }
         "key of the main thread" => {
             let object = support::load(support::rust_traps());
@@ -225,6 +250,11 @@ fn a_thread_specific_key_is_deleted_before_its_destructor_goes() {
     play("key of a thread that lives");
     play("key of the main thread");
     play("key of C");
+}
+
+#[test]
+fn a_key_that_has_become_somebody_else_s_is_not_deleted() {
+    play("key that the object has deleted");
 }
 
 #[test]
