@@ -7,8 +7,9 @@
 use super::records::Table;
 use super::registry::{ObjectCostCentres, registry};
 use ghc_eventlog_object::Object;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::process;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,33 +19,55 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[used]
 pub(super) static evl_way_prof_abi1: u8 = 1;
 
-/// Objects that have registered themselves, by the addresses of their tables.
-static ATTACHED: Mutex<Vec<(usize, Arc<ObjectCostCentres>)>> = Mutex::new(Vec::new());
-
-/// The process in which one was registered last.
+/// The process in which an object registered itself last. A forked child may find the lock of the list held for ever.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-thread_local! {
-    /// While the loader of this thread opens or closes a library: the tables that came meanwhile.
-    static LOADING: RefCell<Option<Vec<usize>>> = const { RefCell::new(None) };
+/// An object that has registered itself.
+struct Attached {
+    /// The address of its table.
+    table: usize,
+    /// In which process. A child that was forked from it has no such object.
+    process: u32,
+    numbered: Arc<ObjectCostCentres>,
 }
 
-fn attached() -> MutexGuard<'static, Vec<(usize, Arc<ObjectCostCentres>)>> {
+/// Objects that have registered themselves.
+static ATTACHED: Mutex<Vec<Attached>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// While the loader of this thread opens or closes a library: the tables that came meanwhile, which
+    /// `while_loading` has. It needs no destructor: libraries are opened also by threads that are ending.
+    static LOADING: Cell<Option<NonNull<RefCell<Vec<usize>>>>> = const { Cell::new(None) };
+}
+
+fn attached() -> MutexGuard<'static, Vec<Attached>> {
     // Each change is one call.
     ATTACHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether this thread's loader is opening or closing a library, so that this is called by a constructor or destructor.
 pub(super) fn is_loading() -> bool {
-    LOADING.with_borrow(Option::is_some)
+    LOADING.get().is_some()
 }
 
 /// Calls the dynamic linker, and returns which tables were registered by constructors meanwhile. They are not
 /// in the list yet.
 pub(super) fn while_loading<T>(call: impl FnOnce() -> T) -> (T, Vec<usize>) {
-    LOADING.set(Some(Vec::new()));
+    /// Takes the pointer back, whatever becomes of the call.
+    struct Loading;
+
+    impl Drop for Loading {
+        fn drop(&mut self) {
+            LOADING.set(None);
+        }
+    }
+
+    let came = RefCell::new(Vec::new());
+    LOADING.set(Some(NonNull::from(&came)));
+    let loading = Loading;
     let result = call();
-    (result, LOADING.take().unwrap_or_default())
+    drop(loading);
+    (result, came.into_inner())
 }
 
 /// Registers an object that is linked into the program, or opened by an ordinary `dlopen`, and returns its
@@ -55,13 +78,13 @@ pub(super) fn while_loading<T>(call: impl FnOnce() -> T) -> (T, Vec<usize>) {
 /// `object` points to the table of an object, which stays where it is until [`evl_object_detach`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn evl_object_attach(object: *const Object) -> u32 {
-    let held = LOADING.with_borrow_mut(|loading| {
-        let loading = loading.as_mut()?;
-        loading.push(object.expose_provenance());
-        Some(())
-    });
-    match held {
-        Some(()) => 0,
+    match LOADING.get() {
+        Some(came) => {
+            // SAFETY: it is in `while_loading` of this thread, which takes the pointer back before it returns.
+            let came = unsafe { came.as_ref() };
+            came.borrow_mut().push(object.expose_provenance());
+            0
+        }
         // SAFETY: the caller's.
         None => unsafe { attach(object) },
     }
@@ -85,7 +108,11 @@ pub(super) unsafe fn attach(object: *const Object) -> u32 {
     // Relaxed: as in `evl_object_detach`.
     PROCESS.store(process::id(), Ordering::Relaxed);
     let id = numbered.id().0;
-    attached.push((object.addr(), numbered));
+    attached.push(Attached {
+        table: object.addr(),
+        process: process::id(),
+        numbered,
+    });
     id
 }
 
@@ -101,10 +128,12 @@ pub unsafe extern "C" fn evl_object_detach(object: *const Object) {
         return;
     }
     let mut attached = attached();
-    let Some(index) = attached.iter().position(|(at, _)| *at == object.addr()) else {
+    let process = process::id();
+    let is_it = |one: &Attached| one.table == object.addr() && one.process == process;
+    let Some(index) = attached.iter().position(is_it) else {
         return;
     };
-    let (_, numbered) = attached.swap_remove(index);
+    let Attached { numbered, .. } = attached.swap_remove(index);
     // SAFETY: it is in the list, so it is there until this returns.
     if let Ok(table) = unsafe { Table::new(object, None) } {
         table.let_go();

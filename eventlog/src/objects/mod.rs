@@ -98,6 +98,11 @@
 //!
 //! This crate has a `pthread_key_create` and a `pthread_key_delete` in the place of the C library's, which they
 //! call: so it knows whose keys there are.
+//!
+//! # Forks
+//!
+//! A forked child has the objects of its parent, may call them, and may exit. It must not load or unload objects,
+//! nor open or close libraries that register themselves: what another thread has locked at the fork stays so.
 
 mod attach;
 mod check;

@@ -161,3 +161,27 @@ fn a_forked_child_that_ends_waits_for_no_thread_of_its_parents() {
     close(handle);
     assert!(labels().is_empty());
 }
+
+#[test]
+fn a_thread_that_is_ending_may_open_an_object() {
+    struct Opens;
+
+    impl Drop for Opens {
+        fn drop(&mut self) {
+            close(open(&object()));
+        }
+    }
+
+    thread_local! {
+        static OPENS: Opens = const { Opens };
+    }
+
+    let _alone = support::alone();
+    // First what is destroyed last.
+    let ending = std::thread::spawn(|| {
+        OPENS.with(|_| ());
+        close(open(&object()));
+    });
+    ending.join().unwrap();
+    assert!(labels().is_empty());
+}
