@@ -469,13 +469,14 @@ fn pins(dynamic: &Dynamic<'_>, wanted: impl Fn(&str) -> bool) -> Vec<PinReason> 
 fn cost_centres(file: &File<'_>, dynamic: &Dynamic<'_>) -> Vec<FileCostCentre> {
     let size = size_of::<CostCentre>() as u64;
     let section = file.section(b"evl_cc");
-    // The file has the bytes, so a size that is made up ends here.
+    // The file has the bytes, so a size that is made up ends here, and so does an address.
     let section =
         section.filter(|(at, len)| file.at(*at).is_some_and(|bytes| bytes.len() as u64 >= *len));
-    let Some((begin, len)) = section else {
+    let section = section.and_then(|(at, len)| Some((at, len, at.checked_add(len)?)));
+    let Some((begin, len, end)) = section else {
         return Vec::new();
     };
-    let pointers = file.pointers(dynamic, begin, begin + len);
+    let pointers = file.pointers(dynamic, begin, end);
     let text = |at: u64| {
         let text = pointers.get(&at).and_then(|address| file.text_at(*address));
         text.unwrap_or_default()

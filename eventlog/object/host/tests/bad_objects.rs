@@ -4,7 +4,9 @@
 
 mod support;
 
-use ghc_eventlog::objects::{CheckError, LoadError, LoadOptions, Objects, registry};
+use ghc_eventlog::objects::{
+    CheckError, HostExports, LoadError, LoadOptions, Objects, inspect, registry,
+};
 use ghc_eventlog_object::{ABI_MAJOR, FINGERPRINT, NOTE_TYPE};
 use std::error::Error;
 use std::fs;
@@ -220,6 +222,40 @@ fn a_symbol_that_this_host_does_not_export() {
         }
         other => panic!("{other}"),
     }
+}
+
+/// The number at a place of the file.
+fn number(bytes: &[u8], at: usize, size: usize) -> usize {
+    let mut number = [0; 8];
+    number[..size].copy_from_slice(&bytes[at..at + size]);
+    usize::from_le_bytes(number)
+}
+
+#[test]
+fn cost_centres_at_the_end_of_all_addresses_are_not_looked_at() {
+    let mut bytes = fs::read(bad("plain", &[])).unwrap();
+    let top = u64::MAX - 15;
+    // The wish for a stack becomes a segment that reaches beyond the last address.
+    let (programs, count) = (number(&bytes, 32, 8), number(&bytes, 56, 2));
+    let mut programs = (0..count).map(|index| programs + 56 * index);
+    let stack = programs.find(|at| number(&bytes, *at, 4) == 0x6474_e551);
+    let stack = stack.unwrap();
+    bytes[stack..stack + 4].copy_from_slice(&1_u32.to_le_bytes());
+    for (field, value) in [(8, 0), (16, top), (32, 256), (40, 256)] {
+        bytes[stack + field..stack + field + 8].copy_from_slice(&u64::to_le_bytes(value));
+    }
+    // The section of the cost centres lies there.
+    let (sections, count) = (number(&bytes, 40, 8), number(&bytes, 60, 2));
+    let names = number(&bytes, sections + 64 * number(&bytes, 62, 2) + 24, 8);
+    let mut sections = (0..count).map(|index| sections + 64 * index);
+    let cost_centres = sections.find(|at| {
+        let name = names + number(&bytes, *at, 4);
+        bytes[name..].starts_with(b"evl_cc\0")
+    });
+    let cost_centres = cost_centres.unwrap();
+    bytes[cost_centres + 16..cost_centres + 24].copy_from_slice(&top.to_le_bytes());
+    let info = inspect(&bytes, &HostExports::complete()).unwrap();
+    assert!(info.cost_centres.is_empty());
 }
 
 #[test]
