@@ -55,8 +55,9 @@
 //! call pauses now and then, by a hint to the processor that is some 10 to 40 ns long, where it finds that it would
 //! only be in others' way:
 //!
-//! - a `push`, **after** its item is in, at most 136 times, where other producers claim slots at that very time. Then
-//!   each puts in many items in a row, instead of one in turn; their order is what it would be otherwise.
+//! - a `push`, **after** its item is in, at most 520 times, where other producers claim slots at that very time and as
+//!   long as they do. Then each puts in many items in a row, instead of one in turn; their order is what it would be
+//!   otherwise.
 //! - a `pop`, [`read`](Consumer::read) or [`take_chunk`](Consumer::take_chunk) that has nothing left from the look
 //!   before, at most 32 times before it looks again, where look after look has found some items, but few. It
 //!   never does so where each look finds one, nor again and again where it finds nothing; and hardly ever where

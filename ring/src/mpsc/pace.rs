@@ -93,16 +93,17 @@ impl Looks {
     }
 }
 
-/// Slots between those at which a producer that meets others finds out whether they are at work right now.
-const SAMPLE: u64 = 16;
-
-/// Pauses that this takes, and slots that must be claimed meanwhile.
+/// Pauses in which a producer that meets others finds out whether they are at work right now, and slots that must be
+/// claimed meanwhile.
 const GLANCE: (u32, u64) = (8, 3);
 
-/// Pauses that a producer is away for, and slots that others must claim meanwhile for it to go away again.
+/// Pauses that a producer is away for at a time, and slots that others must claim meanwhile for it to stay away.
 const AWAY: (u32, u64) = (128, 128);
 
-/// Slots that are claimed, by whomever, before a producer that is back goes away again.
+/// How often in a row it stays away.
+const TIMES_AWAY: u32 = 4;
+
+/// Slots that are claimed, by whomever, before a producer that is back, or has found nobody at work, looks again.
 const BURST: u64 = 16;
 
 /// A producer's turns at the tail, where several are at work at once: each leaves it to the others for a while
@@ -112,8 +113,6 @@ pub(super) struct Turns {
     expected: Tail,
     /// The tail when it was last back.
     back: Tail,
-    /// Whether others were at work when it was last away.
-    contended: bool,
 }
 
 impl Turns {
@@ -122,7 +121,6 @@ impl Turns {
         Turns {
             expected: none,
             back: none,
-            contended: false,
         }
     }
 
@@ -130,8 +128,14 @@ impl Turns {
     /// are looked at: every `every`th of a chunk, a power of two.
     #[inline(always)]
     pub(super) fn answered(&mut self, claim: Tail, every: usize, tail: &AtomicU64) {
-        if claim != self.expected {
-            self.met_others(claim, tail);
+        if !PAUSES_COUNT {
+            return;
+        }
+        // Relaxed: only compared. The line is this thread's since the claim, unless there are others. Two that claim in
+        // turn may find what they expect all the same, since the slots that are looked at are then one's.
+        let now = tail.load(Ordering::Relaxed);
+        if claim != self.expected || now != claim.after(1).0 {
+            self.met_others(claim, now, tail);
         }
         self.expected = claim.after(every);
     }
@@ -145,25 +149,36 @@ impl Turns {
 
     #[cold]
     #[inline(never)]
-    fn met_others(&mut self, claim: Tail, tail: &AtomicU64) {
-        if !PAUSES_COUNT || !self.is_due(claim) {
+    fn met_others(&mut self, claim: Tail, now: u64, tail: &AtomicU64) {
+        if !self.is_due(claim, now) {
             return;
         }
-        if !self.contended && slots_claimed_in(GLANCE.0, claim, tail) < GLANCE.1 {
+        self.back = claim;
+        // Of two that meet, the one that looks later finds that the other has gone away, and stays. Were both away,
+        // nothing would be done.
+        if slots_claimed_in(GLANCE.0, claim, tail) < GLANCE.1 {
             return;
         }
-        let claimed = slots_claimed_in(AWAY.0, claim, tail);
-        self.contended = claimed >= AWAY.1;
-        self.back = Tail(claim.0.wrapping_add(claimed));
+        self.stay_away(|from| slots_claimed_in(AWAY.0, from, tail));
     }
 
-    /// Whether it is this producer's turn to go away, or to find out whether it is.
-    fn is_due(&self, claim: Tail) -> bool {
-        // The first claim of a chunk is no sign of anybody.
-        claim.seq() == self.expected.seq()
+    /// Comes back where others have stopped, or are away themselves, or it has been away for long. What is given tells
+    /// how many slots they claim from a tail on, in the meantime.
+    fn stay_away(&mut self, mut claimed: impl FnMut(Tail) -> u64) {
+        for _ in 0..TIMES_AWAY {
+            let now = claimed(self.back);
+            self.back = Tail(self.back.0.wrapping_add(now));
+            if now < AWAY.1 {
+                break;
+            }
+        }
+    }
+
+    /// Whether there is a sign of others, and it is this producer's turn to find out whether it should go away.
+    fn is_due(&self, claim: Tail, now: u64) -> bool {
+        // A chunk's first claim is none by itself.
+        (claim.seq() == self.expected.seq() || now != claim.after(1).0)
             && claim.0.wrapping_sub(self.back.0) >= BURST
-            // One of many, which only one producer has: two that went away at once would gain nothing.
-            && (self.contended || claim.0 % SAMPLE == 0)
     }
 }
 
@@ -231,34 +246,68 @@ mod tests {
         assert_eq!((looks.pauses, looks.rest), (0, 2), "a new beginning");
     }
 
+    /// What a producer does whose claim is looked at, and whose tail is `now` slots beyond that, and stays there.
+    fn answer(turns: &mut Turns, claim: Tail, now: u64) -> Tail {
+        turns.answered(claim, 1, &AtomicU64::new(claim.0 + now));
+        turns.back
+    }
+
     #[test]
     fn a_producer_goes_away_only_from_others_that_are_at_work() {
-        let first = Tail::open(Seq::new(7), 10);
         let mut turns = Turns::new();
-        let tail = AtomicU64::new(first.0);
-        let push = |turns: &mut Turns, claim: Tail, now: u64| {
-            tail.store(claim.0 + now, Ordering::Relaxed);
-            turns.answered(claim, 1, &tail);
-            turns.back
-        };
         let none = turns.back;
         // Alone, over the end of a chunk.
+        let first = Tail::open(Seq::new(7), 10);
         for index in 0..1 << 10 {
-            assert_eq!(push(&mut turns, first.after(index), 9), none);
+            assert_eq!(answer(&mut turns, first.after(index), 1), none);
         }
         let first = Tail::open(Seq::new(8), 10);
-        assert_eq!(push(&mut turns, first, 9), none);
-        // Others have claimed since, but do nothing now, or this claim is not the one to find out at.
-        assert_eq!(push(&mut turns, first.after(16), 1), none);
-        assert_eq!(push(&mut turns, first.after(31), 500), none);
-        assert!(!turns.contended);
-        // They are at work, so the next time there is no need to find out; but it is not at once.
-        assert_eq!(push(&mut turns, first.after(64), 200), first.after(264));
-        assert!(turns.contended);
-        assert_eq!(push(&mut turns, first.after(270), 200), first.after(264));
-        assert_eq!(push(&mut turns, first.after(301), 1), first.after(302));
-        // They have stopped meanwhile.
-        assert!(!turns.contended);
+        assert_eq!(answer(&mut turns, first, 1), none);
+        // Others have claimed since, but do nothing now; so it does not look again at once.
+        assert_eq!(answer(&mut turns, first.after(16), 1), first.after(16));
+        assert_eq!(answer(&mut turns, first.after(31), 500), first.after(16));
+        // They are at work, and stop then.
+        assert_eq!(answer(&mut turns, first.after(64), 200), first.after(264));
+        assert_eq!(answer(&mut turns, first.after(270), 200), first.after(264));
+        // Fewer than it would stay away from, but it was away once.
+        assert_eq!(answer(&mut turns, first.after(301), 3), first.after(304));
+    }
+
+    #[test]
+    fn a_producer_is_away_as_long_as_others_are_at_work_and_not_for_ever() {
+        let first = Tail::open(Seq::new(7), 12);
+        for (at_work, times) in [(0, 1), (1, 2), (3, 4), (4, 4), (9, 4)] {
+            let mut turns = Turns::new();
+            turns.back = first;
+            let mut asked = 0;
+            turns.stay_away(|from| {
+                assert_eq!(from, first.after(asked * 200));
+                asked += 1;
+                if asked <= at_work { 200 } else { AWAY.1 - 1 }
+            });
+            assert_eq!(
+                asked, times,
+                "others are at work for {at_work} times as long"
+            );
+        }
+        // What is promised of a push.
+        assert_eq!(GLANCE.0 + TIMES_AWAY * AWAY.0, 520);
+    }
+
+    #[test]
+    fn others_are_met_that_claim_in_turn() {
+        let first = Tail::open(Seq::new(7), 10);
+        let mut turns = Turns::new();
+        let none = turns.back;
+        for index in 0..32 {
+            assert_eq!(answer(&mut turns, first.after(index), 1), none);
+        }
+        // Nobody has claimed the slot that this one expects, but many those behind it.
+        assert_eq!(turns.expected, first.after(32));
+        assert_eq!(answer(&mut turns, first.after(32), 200), first.after(232));
+        // The same at a chunk's first slot.
+        let first = Tail::open(Seq::new(8), 10);
+        assert_eq!(answer(&mut turns, first, 200), first.after(200));
     }
 
     #[test]
@@ -266,6 +315,7 @@ mod tests {
         let first = Tail::open(Seq::new(7), 14);
         // What a chunk's first push expects.
         let mut turns = Turns::new();
+        let none = turns.back;
         turns.claimed(first, 8);
         let (mut claim, mut looks) = (first, 0);
         for run in (0..40).cycle().take(80) {
@@ -275,8 +325,8 @@ mod tests {
             for _ in 0..run {
                 if claim.since(first) % 8 == 0 {
                     assert_eq!(claim, turns.expected);
-                    // Alone, so nobody looks at the tail.
-                    turns.answered(claim, 8, &AtomicU64::new(0));
+                    turns.answered(claim, 8, &AtomicU64::new(claim.after(1).0));
+                    assert_eq!(turns.back, none);
                     looks += 1;
                 }
                 claim = claim.after(1);
