@@ -27,6 +27,7 @@ pub(crate) trait BatchVisitor {
 
 pub(crate) fn visit_batches(visitor: &mut impl BatchVisitor) {
     visitor.visit::<Chunkring>();
+    visitor.visit::<InFour>();
     visitor.visit::<ChunkringMpsc>();
     visitor.visit::<Rtrb>();
     visitor.visit::<Ringbuf>();
@@ -219,6 +220,19 @@ impl RecordQueue for Preallocated {
 
     fn new(bytes: usize) -> (Self::Sender, Self::Receiver) {
         record_shape(bytes).preallocate(true).spsc().unwrap()
+    }
+}
+
+/// Of the same capacity in four chunks, which hold more batches each.
+pub(crate) struct InFour;
+
+impl BatchQueue for InFour {
+    const NAME: &'static str = "chunkring in four";
+    type Sender = chunkring::spsc::Producer<u64>;
+    type Receiver = chunkring::spsc::Consumer<u64>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        chunkring::Builder::new(capacity / 4, 4).spsc().unwrap()
     }
 }
 
