@@ -155,7 +155,8 @@ static inline uint32_t evl_enter(const evl_cost_centre *cost_centre)
 {
     /* Pairs with the host's release store. */
     const evl_host *host = __atomic_load_n(&evl_host__, __ATOMIC_ACQUIRE);
-    return host ? host->enter(cost_centre) : 0;
+    /* What leaves nothing, though a host should come before evl_leave. */
+    return host ? host->enter(cost_centre) : UINT32_MAX;
 }
 
 /* Leaves the cost centre for which evl_enter has returned that, and whatever was entered since. */

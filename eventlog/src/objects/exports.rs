@@ -8,7 +8,7 @@ use super::image::Image;
 use super::linker::{self, Failure, Library};
 use std::ffi::{CStr, OsStr};
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// Names and addresses.
 fn symbols() -> [(&'static CStr, usize); 3] {
@@ -49,13 +49,19 @@ fn missing() -> Vec<String> {
 /// # Errors
 /// The names that they do not find.
 pub(super) fn offer() -> Result<(), Vec<String>> {
-    /// The library's memory, which must stay: its name is the file descriptor's.
-    static OFFERED: OnceLock<Option<Image>> = OnceLock::new();
+    /// The library's memory, which must stay: its name is the file descriptor's. A failure may pass, where it is of
+    /// descriptors, so it is tried again.
+    static OFFERED: Mutex<Option<Image>> = Mutex::new(None);
 
     if missing().is_empty() {
         return Ok(());
     }
-    OFFERED.get_or_init(|| open().ok());
+    {
+        let mut offered = OFFERED.lock().unwrap_or_else(PoisonError::into_inner);
+        if offered.is_none() {
+            *offered = open().ok();
+        }
+    }
     match missing() {
         missing if missing.is_empty() => Ok(()),
         missing => Err(missing),

@@ -63,6 +63,27 @@ fn an_object_that_is_opened_by_the_program_itself_is_listed_until_it_is_closed()
 }
 
 #[test]
+fn what_was_entered_without_a_host_leaves_nothing_when_there_is_one() {
+    let _alone = support::alone();
+    let handle = open(&support::c(
+        "trap.c",
+        "trap-early",
+        &["-DSELF_REGISTER", "-DEARLY"],
+    ));
+    let id = registry().cost_centres().iter().next().unwrap().id;
+    let entered = stack::enter(id);
+    // SAFETY: this is its type, and it takes nothing.
+    unsafe {
+        let at = libc::dlsym(handle, c"trap_leave".as_ptr());
+        std::mem::transmute::<*mut c_void, support::Trap>(at)();
+    }
+    assert!(stack::current().ids().eq([id]));
+    stack::leave(entered);
+    assert_eq!(stack::current().depth(), 0);
+    close(handle);
+}
+
+#[test]
 fn an_object_that_is_loaded_is_registered_once() {
     let _alone = support::alone();
     let loaded = support::load(object());

@@ -121,6 +121,14 @@ uint64_t trap_key(void)
 
 static uint32_t entered;
 
+#ifdef EARLY
+/* Before the constructor that registers the object: without a host. */
+__attribute__((constructor(101))) static void early(void)
+{
+    entered = evl_enter(&cc_work);
+}
+#endif
+
 /* Enters a cost centre, and does not leave it. */
 uint64_t trap_stay(void)
 {
