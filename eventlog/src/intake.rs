@@ -15,6 +15,7 @@ use crate::policy::Policy;
 use crate::relay::Mender;
 use crate::signals::Signals;
 use crate::sizes::Sizes;
+use crate::write_memory::WriteMemory;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::ops::Deref;
@@ -96,7 +97,8 @@ pub(crate) enum Entry {
 /// A copy of a write. Its memory goes back to where it came from.
 #[derive(Debug)]
 pub(crate) struct Write {
-    bytes: Vec<u8>,
+    /// `None` once it has gone back.
+    memory: Option<WriteMemory>,
     /// Whether the intake counts its memory as used.
     counted: bool,
     home: Weak<Intake>,
@@ -106,21 +108,21 @@ impl Deref for Write {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes
+        self.memory.as_deref().unwrap_or_default()
     }
 }
 
 impl Write {
     /// Bytes of its memory.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity()
+        self.memory.as_ref().map_or(0, WriteMemory::size)
     }
 
     /// Takes its memory out of the intake's account: somebody else counts it from now on.
     pub(crate) fn leave(&mut self) {
         if let Some(home) = self.home.upgrade() {
             if mem::take(&mut self.counted) {
-                home.state().used -= self.bytes.capacity();
+                home.state().used -= self.memory();
             }
         }
     }
@@ -128,8 +130,8 @@ impl Write {
 
 impl Drop for Write {
     fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
-            home.take_back(mem::take(&mut self.bytes), self.counted);
+        if let (Some(home), Some(memory)) = (self.home.upgrade(), self.memory.take()) {
+            home.take_back(memory, self.counted);
         }
     }
 }
@@ -137,14 +139,14 @@ impl Drop for Write {
 /// Memory that is kept for the next writes, by the power of two that is its length.
 #[derive(Debug, Default)]
 struct Spares {
-    of_size: BTreeMap<usize, Vec<Vec<u8>>>,
+    of_size: BTreeMap<usize, Vec<WriteMemory>>,
     bytes: usize,
     /// The size that was asked for last and was not there.
     wanted: Option<usize>,
 }
 
 impl Spares {
-    fn take(&mut self, size: usize) -> Option<Vec<u8>> {
+    fn take(&mut self, size: usize) -> Option<WriteMemory> {
         let Some(memory) = self.of_size.get_mut(&size).and_then(Vec::pop) else {
             self.wanted = Some(size);
             return None;
@@ -153,12 +155,9 @@ impl Spares {
         Some(memory)
     }
 
-    fn put(&mut self, memory: Vec<u8>) {
-        self.bytes += memory.capacity();
-        self.of_size
-            .entry(memory.capacity())
-            .or_default()
-            .push(memory);
+    fn put(&mut self, memory: WriteMemory) {
+        self.bytes += memory.size();
+        self.of_size.entry(memory.size()).or_default().push(memory);
     }
 
     fn count(&self, size: usize) -> usize {
@@ -166,7 +165,7 @@ impl Spares {
     }
 
     /// Takes out memory until no more than `limit` bytes are left, that of another size than `size` first.
-    fn shrink_to(&mut self, limit: usize, size: usize) -> Vec<Vec<u8>> {
+    fn shrink_to(&mut self, limit: usize, size: usize) -> Vec<WriteMemory> {
         let mut gone = Vec::new();
         while self.bytes > limit {
             let others = self.of_size.iter_mut().filter(|(_, idle)| !idle.is_empty());
@@ -174,7 +173,7 @@ impl Spares {
             let Some(memory) = of_size.and_then(|(_, idle)| idle.pop()) else {
                 break;
             };
-            self.bytes -= memory.capacity();
+            self.bytes -= memory.size();
             gone.push(memory);
         }
         gone
@@ -183,7 +182,7 @@ impl Spares {
 
 /// Whether a write may come in, and the memory for it where some is there.
 enum Admission {
-    Admitted(Option<Vec<u8>>),
+    Admitted(Option<WriteMemory>),
     Full,
     Closed,
 }
@@ -315,21 +314,17 @@ impl Intake {
             Admission::Full => return self.drop_write(bytes, Cause::Full),
             Admission::Closed => return self.drop_write(bytes, Cause::Stopped),
         };
-        let mut memory = memory.unwrap_or_default();
-        if memory.try_reserve_exact(size).is_err() {
+        let Some(mut memory) = memory.or_else(|| WriteMemory::new(size)) else {
             self.state().used -= size;
             return self.drop_write(bytes, Cause::Full);
-        }
-        memory.extend_from_slice(bytes);
-        // The allocator may have given more than was asked for.
-        let more = memory.capacity() - size;
+        };
+        memory.fill(bytes);
         let write = Write {
-            bytes: memory,
+            memory: Some(memory),
             counted: true,
             home: Arc::downgrade(self),
         };
         let mut state = self.state();
-        state.used += more;
         if state.closed {
             drop(state);
             return self.drop_write(&write, Cause::Stopped);
@@ -367,16 +362,15 @@ impl Intake {
     }
 
     /// Drops the oldest writes until there is room.
-    fn overwrite(&self, state: &mut State, size: usize, gone: &mut Vec<Vec<u8>>) {
+    fn overwrite(&self, state: &mut State, size: usize, gone: &mut Vec<WriteMemory>) {
         let mut missed = Missed::default();
         while !state.admits(size, false) {
             match state.queue.pop_front() {
                 Some(Entry::Write(mut write)) => {
                     missed.merge(state.drop_content(&self.content(&write), Cause::Overwritten));
-                    state.used -= write.bytes.capacity();
+                    state.used -= write.memory();
                     // What comes back by itself asks for the lock.
-                    write.home = Weak::new();
-                    gone.push(mem::take(&mut write.bytes));
+                    gone.extend(write.memory.take());
                 }
                 Some(Entry::Lost(earlier)) => missed.merge(earlier),
                 None => break,
@@ -423,10 +417,9 @@ impl Intake {
     }
 
     /// Takes memory back that a write is done with; `counted` where it was within the budget.
-    fn take_back(&self, mut memory: Vec<u8>, counted: bool) {
-        memory.clear();
+    fn take_back(&self, memory: WriteMemory, counted: bool) {
         let mut state = self.state();
-        let size = memory.capacity();
+        let size = memory.size();
         if counted {
             state.used -= size;
         }
@@ -452,11 +445,10 @@ impl Intake {
                     return;
                 }
             }
-            let mut memory = Vec::new();
-            if memory.try_reserve_exact(size).is_err() {
+            let Some(mut memory) = WriteMemory::new(size) else {
                 return;
-            }
-            memory.resize(memory.capacity(), 1);
+            };
+            memory.make_ready();
             self.take_back(memory, false);
         }
     }
