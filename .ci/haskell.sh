@@ -18,13 +18,15 @@ compile() {
     local name=$1 source=$2
     shift 2
     mkdir -p "$built/$name.o"
+    # GHC leaves the object beside the source.
+    cp "$here/shim/ghc_shim.c" "$built/$name.o"
     ghc -v0 -Wall -Werror -O1 -rtsopts "$@" -i"$here/haskell/src" -outputdir "$built/$name.o" "$here/haskell/$source" \
-        "$here/shim/ghc_shim.c" "$library" -optl-Wl,--wrap=startEventLogging -o "$built/$name"
+        "$built/$name.o/ghc_shim.c" "$library" -optl-Wl,--wrap=startEventLogging -o "$built/$name"
 }
 
-compile_writes() {
-    cc -std=c99 -O1 -g -Wall -Wextra -Werror -pedantic -I"$here/include" "$here/haskell/tests/writes.c" "$library" -pthread -ldl \
-        -lm -o "$built/writes"
+# compile_c NAME SOURCE
+compile_c() {
+    cc -std=c99 -O1 -g -Wall -Wextra -Werror -pedantic -I"$here/include" "$here/$2" "$library" -pthread -ldl -lm -o "$built/$1"
 }
 
 # accepted LOG...: each is a whole log, by two decoders that know nothing of this project's.
@@ -101,9 +103,10 @@ profiled() {
 by_configuration() {
     local directory=$work/configured
     mkdir -p "$directory" "$built/configured.o"
+    cp "$here/haskell/examples/main.c" "$built/configured.o"
     ln -sfn "$TARGET/release/libghceventlog.so" "$built/libghceventlog.so.0"
     ghc -v0 -O1 -threaded -eventlog -no-hs-main -I"$here/include" -outputdir "$built/configured.o" \
-        "$here/haskell/tests/Rate.hs" "$here/haskell/examples/main.c" -L"$TARGET/release" -lghceventlog \
+        "$here/haskell/tests/Rate.hs" "$built/configured.o/main.c" -L"$TARGET/release" -lghceventlog \
         -optl-Wl,-rpath,"$built" -o "$built/configured"
     (cd "$directory" && "$built/configured" 20000 +RTS -l -N2 >/dev/null)
     # As GHC names it, where nothing is said.
@@ -112,23 +115,33 @@ by_configuration() {
 }
 
 memory() {
+    compile memory tests/Memory.hs -threaded -eventlog
+    memory_of memory 300000 4
+}
+
+# memory_of NAME EVENTS CHUNKS: these are so many at least.
+memory_of() {
     local directory=$work/memory chunks
     mkdir "$directory"
-    compile memory tests/Memory.hs -threaded -eventlog
-    chunks=$(EVENTLOG_SINK=$directory/0.eventlog "$built/memory" "$directory" 300000 +RTS -l -N2)
-    [ "$chunks" -ge 4 ] || die "only $chunks chunks"
+    chunks=$(EVENTLOG_SINK=$directory/0.eventlog "$built/$1" "$directory" "$2" +RTS -l -N2)
+    [ "$chunks" -ge "$3" ] || die "only $chunks chunks"
     accepted "$directory"/*.eventlog
-    [ "$(texts 't0 #[0-9]+\.' "$directory"/chunk-*.eventlog | uniq | wc -l)" = 300000 ] || die "events of the chunks are missing"
+    [ "$(texts 't0 #[0-9]+\.' "$directory"/chunk-*.eventlog | uniq | wc -l)" = "$2" ] || die "events of the chunks are missing"
     [ "$(texts 'in the file( again)?\.' "$directory/0.eventlog" | tr '\n' ' ')" = "in the file again. in the file. " ] ||
         die "the file does not go on where it was"
-    echo "300000 events in $chunks chunks"
+    echo "$2 events in $chunks chunks"
 }
 
 restart() {
+    compile restart tests/Restart.hs -threaded -eventlog
+    restart_of restart
+}
+
+# restart_of NAME
+restart_of() {
     local directory=$work/restart
     mkdir "$directory"
-    compile restart tests/Restart.hs -threaded -eventlog
-    EVENTLOG_SINK=$directory/0.eventlog "$built/restart" +RTS -l
+    EVENTLOG_SINK=$directory/0.eventlog "$built/$1" +RTS -l
     accepted "$directory/0.eventlog"
     [ "$(texts '(before the stop|while it is stopped|after the start)\.' "$directory/0.eventlog" | wc -l)" = 2 ] ||
         die "both parts, and nothing else, must be in one log"
@@ -167,15 +180,12 @@ environment() {
 # What a run-time system does with its writer, from C: recorded writes, by two threads at once.
 captures() {
     local name directory events
-    compile_writes
-    # Nothing that has been freed is read, in either half.
-    mkdir "$work/valgrind"
-    valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
-        "$built/writes" replay eventlog/tests/data/capture-refused.writes "$work/valgrind" >/dev/null
+    compile_c handed_over tests/c/handed_over.c
     for name in plain small restart refused; do
         directory=$work/capture-$name
         mkdir "$directory"
-        events=$("$built/writes" replay "eventlog/tests/data/capture-$name.writes" "$directory")
+        cp "eventlog/tests/data/capture-$name.writes" "$directory/capture.writes"
+        events=$("$built/handed_over" "$directory")
         accepted "$directory"/*.eventlog
         "$eventlog" replay "eventlog/tests/data/capture-$name.writes" -o "$work/whole.eventlog" >/dev/null
         "$eventlog" stats --json "$work/whole.eventlog" >"$work/whole.json"
@@ -208,28 +218,55 @@ examples() {
     texts 'answers: begins request [0-9]+' "$directory/recorded.eventlog" | grep -q . || die "nothing recorded"
 }
 
-# What a full buffer costs the thread that hands it over, and what the log costs the program. The bounds leave room for a
-# machine that does other things, too; the numbers are for people.
+# The same programs with the library and the shim instrumented; but not the one that forks, for which see capi.sh. What the
+# Haskell heap points to looks like a leak to the sanitizer, so these are looked for by the programs in C only.
+under_address_sanitizer() {
+    local host=x86_64-unknown-linux-gnu
+    RUSTFLAGS="-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer" CARGO_TARGET_DIR=$TARGET/capi-asan \
+        cargo +nightly build --locked --quiet --target "$host" -p ghc-eventlog-capi
+    library=$TARGET/capi-asan/$host/debug/libghceventlog.a
+    built=$TARGET/haskell/asan
+    mkdir -p "$built"
+    export ASAN_OPTIONS=detect_leaks=0
+    local flags=(-threaded -eventlog -optc-fsanitize=address -optl-fsanitize=address)
+    compile redirect tests/Redirect.hs "${flags[@]}"
+    nm "$built/redirect" | grep __asan_report >/dev/null || die "the program is not instrumented"
+    redirect redirect 20000 10 -l -N2
+    compile memory tests/Memory.hs "${flags[@]}"
+    memory_of memory 100000 2
+    compile restart tests/Restart.hs "${flags[@]}"
+    restart_of restart
+    compile pauses examples/Pauses.hs "${flags[@]}"
+    (cd "$work" && "$built/pauses" +RTS -l) | grep 'garbage collections' >/dev/null || die "no pauses"
+}
+
+# What a full buffer costs the thread that hands it over, and what the log costs the program. The numbers are for people.
+# The bounds hold on a machine that does other things, too: of a write it is the best tenth that is looked at, and of a
+# program the best run, which is tried again when it does not suffice.
 cost() {
-    local median most plain ghc=0 ours=0 now
-    compile_writes
-    read -r median most plain < <("$built/writes" cost eventlog/tests/data/capture-plain.writes)
-    echo "a write of 2 MiB, while the sink takes 3.7 ms for it: $median us (9 of 10 within $most us); to copy 2 MiB takes $plain us"
-    [ "$median" -le $((2 * plain + 500)) ] || die "a write costs more than that"
+    local best median most plain usual ghc=0 ours=0 now
+    compile_c cost haskell/tests/cost.c
+    read -r best median most plain usual < <("$built/cost" eventlog/tests/data/capture-plain.writes)
+    echo "a write of 2 MiB, while the sink takes 3700 us for it: $median us (a tenth within $best us, nine within $most us);" \
+        "to copy 2 MiB takes $usual us (a tenth within $plain us)"
+    [ "$best" -le $((plain * 3 / 2 + 50)) ] || die "a write costs more than to copy 2 MiB one and a half times, and 50 us"
     compile rate tests/Rate.hs -threaded -eventlog
     mkdir -p "$built/rate-ghc.o"
     ghc -v0 -O1 -threaded -eventlog -rtsopts -outputdir "$built/rate-ghc.o" "$here/haskell/tests/Rate.hs" -o "$built/rate-ghc"
-    for _ in 1 2 3 4 5; do
-        now=$("$built/rate-ghc" 1000000 +RTS -l -N1 -ol"$work/ghc.eventlog")
-        [ "$now" -le "$ghc" ] || ghc=$now
-        now=$(EVENTLOG_SINK=$work/ours.eventlog "$built/rate" 1000000 +RTS -l -N1)
-        [ "$now" -le "$ours" ] || ours=$now
+    for _ in 1 2 3; do
+        for _ in 1 2 3 4 5; do
+            now=$("$built/rate-ghc" 1000000 +RTS -l -N1 -ol"$work/ghc.eventlog")
+            [ "$now" -le "$ghc" ] || ghc=$now
+            now=$(EVENTLOG_SINK=$work/ours.eventlog "$built/rate" 1000000 +RTS -l -N1)
+            [ "$now" -le "$ours" ] || ours=$now
+        done
+        [ "$ours" -lt "$ghc" ] || break
     done
-    echo "events a second: $ours with the library, $ghc with GHC's own writer"
-    [ $((ours * 10)) -ge $((ghc * 8)) ] || die "a program is slower by more than a fifth"
+    echo "events a second: $ours with the library, $ghc with GHC's own writer ($((ours * 100 / ghc)) %)"
+    [ $((ours * 10)) -ge $((ghc * 9)) ] || die "a program is slower by more than a tenth"
 }
 
-parts=(threaded not_threaded profiled by_configuration memory restart fork environment captures examples cost)
+parts=(threaded not_threaded profiled by_configuration memory restart fork environment captures examples under_address_sanitizer cost)
 if [ $# = 0 ]; then
     cargo build --locked --quiet --release -p ghc-eventlog-capi -p eventlog-cli
     [ -x "$elv" ] || bash .ci/elv.sh

@@ -23,8 +23,12 @@
  * THREADS. All functions may be called by any thread at any time. A capability is one thread's at a time: who
  * comes meanwhile gets EVL_ERR_BUSY, and its event is not in the log. Whatever "waits for the sink" may
  * take as long as the sink does. Emitting never does, unless the policy is EVL_WAIT. No function may be called by a
- * signal handler. The library's own threads take no signals, and a pipe or socket that nobody reads is an error
- * of the sink, never a SIGPIPE.
+ * signal handler. A pipe or socket that nobody reads is an error of the sink, never a SIGPIPE.
+ *
+ * SIGNALS. The library's own threads (the collector, those at sockets, those of readers and of queues) refuse every
+ * signal that can be refused, so that no handler of the program's runs on one. They are started by the functions that
+ * make a log, redirect it, attach and listen; while such a call lasts, its thread takes no signals either, and
+ * those that come meanwhile are handled when it returns.
  *
  * CALLBACKS. The function of evl_sink_callback is called while the log waits for it. It may emit events. What would
  * wait for the sink is refused there: EVL_ERR_IN_SINK. It must return: by no exception, and by no longjmp.
@@ -774,7 +778,7 @@ EVL_API void evl_free(void *block);
 /* ---- Haskell programs -------------------------------------------------------------------------------------- */
 
 /* GHC's run-time system (9.0 to 9.14) writes its event log with functions that it is given before it starts; see
- * shim/README.md for the ways to give it these. They copy what it hands over and return: the threads of the program never
+ * haskell/README.md for the ways to give it these. They copy what it hands over and return: the threads of the program never
  * wait for a disk. What comes to more than the budget is lost, counted, and told in the log in its place.
  *
  * A process has one such log. It begins with the first thing that the run-time system writes, whatever is stopped and

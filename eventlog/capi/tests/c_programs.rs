@@ -6,8 +6,12 @@
 
 mod programs;
 
-use programs::{Library, Program, profile, read, whole_logs};
+use ghc_eventlog::format::END_MARKER;
+use ghc_eventlog::relay::{CaptureReader, Mender};
+use programs::{Library, Program, messages_of, profile, read, whole_logs};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
 
 #[test]
 fn every_function_does_what_it_is_for() {
@@ -187,6 +191,38 @@ fn a_child_finds_nothing_of_its_parents_objects() {
     Program::new("objects_fork", Library::Shared)
         .with_object("sample.so", SAMPLE, &[])
         .run_forking(rounds(50));
+}
+
+#[test]
+fn what_a_run_time_system_has_written_is_in_the_logs_once() {
+    for capture in ["plain", "small", "restart", "refused"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let path = path.join(format!("../tests/data/capture-{capture}.writes"));
+        let run = Program::new("handed_over", Library::Static)
+            .with_file(&path, "capture.writes")
+            .run(1);
+        let logs = (0..4).map(|log| read(&run, &log.to_string()));
+        let mut found: Vec<_> = logs.flat_map(|log| log.messages).collect();
+        let mut expected = messages_of_capture(&path);
+        assert!(!expected.is_empty());
+        found.sort();
+        expected.sort();
+        assert!(found == expected, "{capture}: {} messages", found.len());
+    }
+}
+
+/// The messages of all writes that are recorded there.
+fn messages_of_capture(path: &Path) -> Vec<String> {
+    let mut capture = CaptureReader::new(File::open(path).unwrap());
+    let mut mender = Mender::new();
+    let mut log = Vec::new();
+    while let Some(write) = capture.next_write().unwrap() {
+        for piece in mender.take(write).unwrap() {
+            log.extend(piece.parts().concat());
+        }
+    }
+    log.extend(END_MARKER);
+    messages_of(&log).unwrap()
 }
 
 /// How often something is done; less where everything is slower.

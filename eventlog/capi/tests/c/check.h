@@ -8,7 +8,9 @@
 
 #include "eventlog.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,40 @@ static inline evl_statistics statistics_of(evl_log log) {
     statistics.size = sizeof statistics;
     OK(evl_get_statistics(log, &statistics));
     return statistics;
+}
+
+/* The library has that many threads at least, and each of them takes no signal that a thread can refuse: none of the
+ * program's handlers runs there. Waits until they have begun. */
+static inline void threads_take_no_signals(int least) {
+    const unsigned long long refusable = 0x7fffffffULL & ~(1ULL << (SIGKILL - 1)) & ~(1ULL << (SIGSTOP - 1));
+    int found = 0, tries;
+    for (tries = 0; found < least; tries++) {
+        DIR *threads = opendir("/proc/self/task");
+        struct dirent *entry;
+        CHECK(threads != NULL && tries < 30000);
+        found = 0;
+        while ((entry = readdir(threads)) != NULL) {
+            char path[300], line[256];
+            unsigned long long blocked = 0;
+            int is_ours = 0;
+            FILE *status;
+            snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+            status = fopen(path, "r");
+            /* Neither . and .. nor a thread that has ended. */
+            if (status == NULL) continue;
+            while (fgets(line, sizeof line, status) != NULL) {
+                if (strncmp(line, "Name:\teventlog", 14) == 0) is_ours = 1;
+                if (strncmp(line, "SigBlk:", 7) == 0) blocked = strtoull(line + 7, NULL, 16);
+            }
+            fclose(status);
+            if (!is_ours) continue;
+            if ((blocked & refusable) != refusable) fprintf(stderr, "thread %s: %llx\n", entry->d_name, blocked);
+            CHECK((blocked & refusable) == refusable);
+            found++;
+        }
+        closedir(threads);
+        if (found < least) pause_for(1000000);
+    }
 }
 
 /* The bytes of a file. They must be freed. */

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static void it_stays_open(void) {
     char *path = path_of("stream.eventlog");
@@ -209,6 +211,40 @@ static void handlers_run_on_the_programs_threads(void) {
     OK(evl_sink_release(sink));
 }
 
+/* Nor may they take any other: the collector, the thread at a socket, those of readers that were attached or have
+ * connected, and those of queues, of the first sink and of a later one. */
+static void no_thread_takes_a_signal(void) {
+    struct sockaddr_un address;
+    int client;
+    evl_sink queued[2], attached = null_sink();
+    evl_log log;
+    evl_reader reader;
+    evl_listener listener;
+    char *path = path_of("signals.sock");
+    queued[0] = null_sink();
+    queued[1] = null_sink();
+    OK(evl_sink_queue(queued[0], NULL));
+    OK(evl_sink_queue(queued[1], NULL));
+    OK(evl_create(NULL, queued[0], &log));
+    threads_take_no_signals(2);
+    OK(evl_set_sink(log, queued[1], EVL_KEEP_PREVIOUS, EVL_HEADER));
+    OK(evl_attach(log, attached, NULL, &reader));
+    OK(evl_listen_unix(log, path, NULL, &listener));
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    CHECK(strlen(path) < sizeof address.sun_path);
+    strcpy(address.sun_path, path);
+    client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(client >= 0 && connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+    threads_take_no_signals(6);
+    OK(evl_drop(log));
+    close(client);
+    OK(evl_sink_release(queued[0]));
+    OK(evl_sink_release(queued[1]));
+    OK(evl_sink_release(attached));
+    free(path);
+}
+
 /* A stream of the program's own making, which calls the library. */
 static uint64_t calls_;
 static int refusals_;
@@ -302,6 +338,7 @@ int main(int argc, char **argv) {
     a_pipe_that_nobody_reads_is_an_error_of_the_call();
     a_signal_of_the_programs_stays();
     handlers_run_on_the_programs_threads();
+    no_thread_takes_a_signal();
     a_stream_cannot_wait_for_itself();
     a_block_is_written_under_one_lock();
     return 0;

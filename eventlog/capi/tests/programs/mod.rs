@@ -1,6 +1,6 @@
 //! How the C programs are compiled, run and read.
 
-use ghc_eventlog::format::{Decoded, Decoder, Event, Record};
+use ghc_eventlog::format::{DecodeError, Decoded, Decoder, Event, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
@@ -99,6 +99,12 @@ impl Program {
         self
     }
 
+    /// Puts a copy of a file where it finds it by that name.
+    pub(crate) fn with_file(self, file: &Path, name: &str) -> Self {
+        fs::copy(file, self.directory.path().join(name)).unwrap();
+        self
+    }
+
     /// Runs it, with so many rounds.
     pub(crate) fn run(self, rounds: u32) -> Run {
         self.run_by(rounds, words("CAPI_RUN", ""))
@@ -170,26 +176,28 @@ pub(crate) fn read(run: &Run, name: &str) -> Log {
         let copy = format!("capi-{}-{name}.eventlog", program.name);
         fs::write(directory.join(copy), &bytes).unwrap();
     }
-    let mut log = Log::default();
+    let messages = messages_of(&bytes);
+    let messages = messages.unwrap_or_else(|error| panic!("{}, {name}: {error}", program.name));
+    Log { messages }
+}
+
+/// The messages of a log, which is read strictly to its end.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn messages_of(log: &[u8]) -> Result<Vec<String>, DecodeError> {
+    let mut messages = Vec::new();
     let mut decoder = Decoder::new();
-    let mut rest = &bytes[..];
-    let problem = |error: &dyn std::error::Error| panic!("{}, {name}: {error}", program.name);
-    loop {
-        match decoder.next(&mut rest) {
-            Ok(Some(Record::Event(event))) => {
-                if let Ok(Decoded::Known(Event::UserMessage { text })) = event.decode() {
-                    log.messages.push(text.to_owned());
-                }
+    let mut rest = log;
+    while let Some(record) = decoder.next(&mut rest)? {
+        if let Record::Event(event) = record {
+            if let Ok(Decoded::Known(Event::UserMessage { text })) = event.decode() {
+                messages.push(text.to_owned());
             }
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-            Err(error) => problem(&error),
         }
     }
-    if let Err(error) = decoder.finish() {
-        problem(&error);
-    }
-    log
+    decoder.finish()?;
+    Ok(messages)
 }
 
 /// What profiles in a log say. Each cost centre is by its module and label.
