@@ -249,7 +249,8 @@ cost() {
     read -r best median most plain usual < <("$built/cost" eventlog/tests/data/capture-plain.writes)
     echo "a write of 2 MiB, while the sink takes 3700 us for it: $median us (a tenth within $best us, nine within $most us);" \
         "to copy 2 MiB takes $usual us (a tenth within $plain us)"
-    [ "$best" -le $((plain * 3 / 2 + 50)) ] || die "a write costs more than to copy 2 MiB one and a half times, and 50 us"
+    # Where no core is free the library's thread, which is woken, may run before the call returns.
+    [ "$best" -le $((plain * 3 / 2 + 1000)) ] || die "a write costs more than to copy 2 MiB one and a half times, and 1 ms"
     compile rate tests/Rate.hs -threaded -eventlog
     mkdir -p "$built/rate-ghc.o"
     ghc -v0 -O1 -threaded -eventlog -rtsopts -outputdir "$built/rate-ghc.o" "$here/haskell/tests/Rate.hs" -o "$built/rate-ghc"
