@@ -92,6 +92,7 @@ impl Buffers {
         for (reader, mark) in readers.zip(marks) {
             let _ = outputs.drain(reader, Extent::Cut { mark, at, keeps });
         }
+        outputs.end_cut();
         at
     }
 

@@ -96,7 +96,7 @@ impl Marks {
         self.pending.len() > MANY
     }
 
-    /// A pass over all buffers has ended. What a capability had emitted when it began has been seen, or was
+    /// A pass over all buffers has ended, or a cut. What a capability had emitted when it began has been seen, or was
     /// overwritten in its buffer and never will be. So it is with the shared buffer where the pass was
     /// `settled`: where no writer that had begun before was left. Behind an event that is still being written,
     /// others are not seen.

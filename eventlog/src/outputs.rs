@@ -447,6 +447,11 @@ impl Outputs {
         }
     }
 
+    /// Says that every buffer has been read to where it was when the cut began, when no writer was left.
+    pub(crate) fn end_cut(&mut self) {
+        lock(&self.marks).end_pass(true);
+    }
+
     /// Forgets what is gone: readers, and what the program has removed.
     pub(crate) fn tidy(&mut self) {
         self.part_from_gone();
