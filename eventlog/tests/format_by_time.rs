@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use ghc_eventlog::format::{
     BlockMarker, ByTimeError, CapNo, DecodeErrorKind, Decoded, Decoder, END_MARKER, Event,
-    EventsByTime, Header, Record,
+    EventSize, EventType, EventsByTime, Gap, Header, Record,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -208,6 +208,91 @@ fn of_a_bad_log_there_is_what_is_before_the_fault() {
         };
         assert_eq!(error.offset, offset);
     }
+}
+
+/// What a lenient decoder gives of a log: its events, sorted by time, and then by place, and what it leaves out.
+fn sorted_leniently(log: &[u8]) -> (Vec<Seen>, Vec<Gap>) {
+    let (mut seen, mut gaps) = (Vec::new(), Vec::new());
+    let mut decoder = Decoder::lenient();
+    let mut rest = log;
+    while let Some(record) = decoder.next(&mut rest).unwrap() {
+        match record {
+            Record::Event(event) => {
+                seen.push((event.time, event.offset, event.cap, event.bytes().to_vec()));
+            }
+            Record::Skipped(gap) => gaps.push(gap),
+            _ => {}
+        }
+    }
+    seen.sort_by_key(|(time, ..)| *time);
+    (seen, gaps)
+}
+
+#[test]
+fn a_log_that_is_damaged_anywhere_is_put_in_order_around_the_damage() {
+    let whole = log([
+        block(Some(0), [5, 2, 9], 7),
+        block(Some(1), [4, 1], 200),
+        block(None, [3, 8], 5),
+    ]);
+    let start = Header::standard().encoded_len();
+    let mut left_out = 0;
+    for at in start..whole.len() {
+        for value in [0, 5, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] = value;
+            damaged.extend(&whole);
+            let mut gaps = Vec::new();
+            let input = Cursor::new(damaged.clone());
+            let mut events = EventsByTime::lenient(input, |gap| gaps.push(*gap)).unwrap();
+            let (seen, expected) = sorted_leniently(&damaged);
+            assert!(by_time(&mut events) == seen, "{value} at {at}");
+            assert_eq!(gaps, expected, "{value} at {at}");
+            assert!(seen.len() >= 7, "the log behind the damage is there");
+            left_out += usize::from(seen.len() < 14);
+        }
+    }
+    assert!(left_out > 100, "{left_out}");
+}
+
+#[test]
+fn each_event_is_read_by_the_header_of_its_own_log() {
+    let declaring = |bytes| {
+        let mine = EventType::new(1000, EventSize::Fixed(bytes), "Mine");
+        Header::new([mine, EventType::new(18, EventSize::Fixed(24 - 10), "Block")]).unwrap()
+    };
+    let mut bytes = Vec::new();
+    for (payload, time) in [(4_u16, 9_u64), (1, 3), (4, 6)] {
+        bytes.extend(declaring(payload).encode());
+        bytes.extend(1000_u16.to_be_bytes());
+        bytes.extend(time.to_be_bytes());
+        bytes.extend(vec![7; usize::from(payload)]);
+        bytes.extend(END_MARKER);
+    }
+    let mut events = EventsByTime::lenient(Cursor::new(bytes), |_| ()).unwrap();
+    assert_eq!(events.headers(), [declaring(4), declaring(1)]);
+    let mut seen = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        seen.push((event.time, event.payload.len()));
+    }
+    assert_eq!(seen, [(3, 1), (6, 4), (9, 4)]);
+}
+
+#[test]
+fn headers_without_end_are_refused() {
+    let logs = |count: u16| {
+        let log = |id| {
+            let mine = EventType::new(2000 + id, EventSize::Fixed(1), "Mine");
+            [Header::new([mine]).unwrap().encode(), END_MARKER.to_vec()].concat()
+        };
+        Cursor::new((0..count).flat_map(log).collect::<Vec<_>>())
+    };
+    let events = EventsByTime::lenient(logs(64), |_| ()).unwrap();
+    assert_eq!(events.headers().len(), 64);
+    let error = EventsByTime::lenient(logs(65), |_| ()).unwrap_err();
+    assert!(matches!(error, ByTimeError::Headers { limit: 64 }));
+    let text = "there are logs behind each other with more than 64 headers that differ";
+    assert_eq!(error.to_string(), text);
 }
 
 #[test]

@@ -219,7 +219,7 @@ pub(crate) struct RecordArgs {
 /// With --processes the logs are of several processes: their times are aligned by the wall clock
 /// that each log tells, and capabilities, capability sets and threads get new numbers; cost centres,
 /// ticky counters and tasks keep theirs, and nothing is dropped. Of a log that is bad, what comes
-/// before the fault is merged.
+/// before the fault is merged, and with --lenient what can be read of the rest.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = "\
 Examples:
@@ -240,6 +240,9 @@ pub(crate) struct MergeArgs {
     /// The logs are of several processes
     #[arg(long)]
     pub(crate) processes: bool,
+    /// Go on after what is broken, at the next block or log that can be read, and tell what was left out
+    #[arg(long)]
+    pub(crate) lenient: bool,
 }
 
 /// Make several logs of one: by time, by capability or by size
@@ -247,7 +250,8 @@ pub(crate) struct MergeArgs {
 /// Each piece is a log by itself: it begins with the header, and with what was said before it and
 /// is still so: capabilities and their sets, the program, the names of threads and what they do, and
 /// the definitions of profiles, at the times at which that was said. Files that are there are
-/// replaced. Of a log that is bad, what comes before the fault is split.
+/// replaced. Of a log that is bad, what comes before the fault is split, and with --lenient what can be
+/// read of the rest.
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "eventlog split <FILE> --output <STEM> <HOW>...",
@@ -286,6 +290,9 @@ pub(crate) struct SplitArgs {
     /// A piece for each capability, and one for what belongs to none
     #[arg(long)]
     pub(crate) caps: bool,
+    /// Go on after what is broken, at the next block or log that can be read, and tell what was left out
+    #[arg(long)]
+    pub(crate) lenient: bool,
 }
 
 /// Seconds with up to nine decimals, in nanoseconds.

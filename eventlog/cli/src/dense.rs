@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use ghc_eventlog::format::{
-    CostCentreFlags, Decoded, Event, EventSize, EventsByTime, Header, RawEvent, Record, ZStr,
+    CostCentreFlags, Decoded, Event, EventSize, Header, RawEvent, Record, ZStr,
 };
 
 use crate::args::RenumberArgs;
@@ -52,13 +52,7 @@ pub(crate) fn run(args: &RenumberArgs, out: &mut dyn Write) -> io::Result<Outcom
             return Ok(Outcome::Failed);
         }
     }
-    let opened = match input::seekable(file) {
-        Ok(Some(input)) => EventsByTime::new(input).map_err(Fault::from),
-        Ok(None) => Err(Fault::Io(io::Error::other(
-            "not a file in which one can go back",
-        ))),
-        Err(error) => Err(Fault::Io(error)),
-    };
+    let opened = input::by_time(file, false, |_| ());
     let found = opened.and_then(|events| Ok((events, CostCentres::read(file)?)));
     let (mut events, found) = match found {
         Ok(found) => found,

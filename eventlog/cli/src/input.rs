@@ -5,7 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
 
-use ghc_eventlog::format::{ByTimeError, DecodeError, DecodeErrorKind, Decoder, Record};
+use ghc_eventlog::format::{
+    ByTimeError, DecodeError, DecodeErrorKind, Decoder, EventsByTime, Gap, Header, HeaderError,
+    Record,
+};
 
 const PIECE: usize = 1 << 18;
 
@@ -48,6 +51,29 @@ pub(crate) fn seekable(name: &str) -> io::Result<Option<File>> {
         return Ok(None);
     }
     File::open(name).map(Some)
+}
+
+/// The events of the file of that name in the order of time. Where `lenient`, tells `skip` what is left out.
+pub(crate) fn by_time(
+    name: &str,
+    lenient: bool,
+    skip: impl FnMut(&Gap),
+) -> Result<EventsByTime<File>, Fault> {
+    let Some(file) = seekable(name).map_err(Fault::Io)? else {
+        let text = "not a file in which one can go back";
+        return Err(Fault::Io(io::Error::other(text)));
+    };
+    let events = match lenient {
+        true => EventsByTime::lenient(file, skip),
+        false => EventsByTime::new(file),
+    };
+    Ok(events?)
+}
+
+/// What all headers of a log declare together.
+pub(crate) fn header(events: &EventsByTime<File>) -> Result<Header, HeaderError> {
+    let mut others = events.headers().iter().skip(1);
+    others.try_fold(events.header().clone(), |all, header| all.union(header))
 }
 
 /// The file of that name; standard input for "-".

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use ghc_eventlog::format::{
-    CapNo, Decoded, Event, EventSize, EventsByTime, Header, HeaderError, Record, StopStatus,
-    ThreadId,
+    CapNo, Decoded, Decoder, Event, EventSize, EventsByTime, Header, HeaderError, Record,
+    StopStatus, ThreadId,
 };
 
 use crate::args::MergeArgs;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
     let mut retold = Retold::default();
     for file in &args.files {
         match same_file(Path::new(file), &args.output) {
-            Ok(false) => match Input::open(file, args.processes) {
+            Ok(false) => match Input::open(file, args) {
                 Ok(mut input) => {
                     retold.ask(inputs.len(), &mut input.beginning);
                     inputs.push(input);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
         }
     }
     for (at, input) in inputs.iter_mut().enumerate() {
-        if let Err(fault) = input.read(at, &mut retold) {
+        if let Err(fault) = input.read(at, args.lenient, &mut retold) {
             return Ok(failed(&input.name, &fault));
         }
     }
@@ -71,7 +71,8 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
         blocks.finish()?;
         Ok(told)
     });
-    let mut outcome = Outcome::Good;
+    let skipped = inputs.iter().any(|input| input.skipped);
+    let mut outcome = if skipped { Outcome::Bad } else { Outcome::Good };
     let told = match merged {
         Ok(told) => told,
         Err(error) => {
@@ -112,6 +113,8 @@ fn failed(file: &str, fault: &Fault) -> Outcome {
 struct Input {
     name: String,
     events: EventsByTime<File>,
+    /// Whether something that is broken was left out.
+    skipped: bool,
     /// Where it goes on from another log; of logs of several processes, none does.
     beginning: Beginning,
     /// What is known from the log's content.
@@ -126,18 +129,20 @@ struct Input {
 }
 
 impl Input {
-    fn open(name: &str, processes: bool) -> Result<Self, Fault> {
-        let Some(file) = input::seekable(name).map_err(Fault::Io)? else {
-            let text = "not a file in which one can go back";
-            return Err(Fault::Io(io::Error::other(text)));
-        };
-        let beginning = match processes {
+    fn open(name: &str, args: &MergeArgs) -> Result<Self, Fault> {
+        let mut skipped = false;
+        let events = input::by_time(name, args.lenient, |gap| {
+            complain(name, gap);
+            skipped = true;
+        })?;
+        let beginning = match args.processes {
             true => Beginning::default(),
             false => Beginning::read(name)?,
         };
         Ok(Self {
             name: name.to_owned(),
-            events: EventsByTime::new(file)?,
+            events,
+            skipped,
             beginning,
             numbers: Numbers::default(),
             pids: BTreeSet::new(),
@@ -149,9 +154,13 @@ impl Input {
     }
 
     /// Reads what has to be known of the log before it is merged.
-    fn read(&mut self, at: usize, retold: &mut Retold) -> Result<(), Fault> {
+    fn read(&mut self, at: usize, lenient: bool, retold: &mut Retold) -> Result<(), Fault> {
         let mut file = File::open(&self.name).map_err(Fault::Io)?;
-        let read = input::read(&mut file, |record, _| {
+        let decoder = match lenient {
+            true => Decoder::lenient(),
+            false => Decoder::new(),
+        };
+        let read = input::read_by(decoder, &mut file, |record, _| {
             if let Record::Event(raw) = record {
                 self.numbers.see(&raw);
                 match raw.decode() {
@@ -188,11 +197,10 @@ impl Input {
 fn prepare(inputs: &mut [Input], processes: bool) -> Result<Header, (String, String)> {
     let mut all = Header::new([]).ok();
     for input in &*inputs {
-        let header = input.events.header();
-        let union = match &all {
-            Some(all) if !all.event_types().is_empty() => all.union(header),
-            _ => Ok(header.clone()),
-        };
+        let union = input::header(&input.events).and_then(|header| match &all {
+            Some(all) if !all.event_types().is_empty() => all.union(&header),
+            _ => Ok(header),
+        });
         all = Some(union.map_err(|error: HeaderError| (input.name.clone(), error.to_string()))?);
     }
     let header = all.unwrap_or_else(|| Header::standard().clone());

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use ghc_eventlog::format::{CapNo, EventsByTime, Header, RawEvent};
+use ghc_eventlog::format::{CapNo, Header, RawEvent};
 
 use crate::args::SplitArgs;
 use crate::blocks::Blocks;
@@ -17,26 +17,30 @@ use crate::units::{counted, size};
 
 pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
-    let opened = match input::seekable(file) {
-        Ok(Some(input)) => EventsByTime::new(input).map_err(Fault::from),
-        Ok(None) => Err(Fault::Io(io::Error::other(
-            "not a file in which one can go back",
-        ))),
-        Err(error) => Err(Fault::Io(error)),
-    };
+    let mut outcome = Outcome::Good;
+    let opened = input::by_time(file, args.lenient, |gap| {
+        complain(file, gap);
+        outcome = Outcome::Bad;
+    });
     let mut events = match opened {
         Ok(events) => events,
         Err(fault) => return Ok(failed(file, &fault)),
     };
+    let header = match input::header(&events) {
+        Ok(header) => header,
+        Err(error) => {
+            complain(file, &error);
+            return Ok(Outcome::Bad);
+        }
+    };
     let mut pieces = Pieces {
         args,
-        header: events.header().clone(),
+        header,
         sticky: Sticky::default(),
         open: BTreeMap::new(),
         done: Vec::new(),
         begun: 0,
     };
-    let mut outcome = Outcome::Good;
     loop {
         match events.next() {
             Ok(None) => break,

@@ -440,6 +440,107 @@ fn of_a_bad_log_what_is_before_the_fault_is_used() {
     assert!(bag(events(&dir.path().join("out.eventlog"))) == bag(all));
 }
 
+/// A log with a type that is not declared in the place of its last event's, and another log behind it.
+fn damaged(dir: &Path) -> (PathBuf, u64) {
+    let mut bytes = fs::read(log("user-only")).unwrap();
+    let mut events = EventsByTime::new(File::open(log("user-only")).unwrap()).unwrap();
+    let mut last = 0;
+    while let Some(event) = events.next().unwrap() {
+        last = last.max(event.offset);
+    }
+    bytes[last as usize..][..2].copy_from_slice(&[0, 5]);
+    bytes.extend(fs::read(log("user-only")).unwrap());
+    let file = dir.join("damaged");
+    fs::write(&file, bytes).unwrap();
+    (file, last)
+}
+
+#[test]
+fn what_lies_behind_the_damage_is_merged_and_split_leniently() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, at) = damaged(dir.path());
+    let name = path(&file);
+    let all = events(&log("user-only"));
+    let out = dir.path().join("out");
+    let piece = dir.path().join("piece.eventlog");
+    let stem = dir.path().join("piece");
+    let split = ["split", name, "-o", path(&stem), "--from", "0"];
+    let merge = ["merge", name, name, "-o", path(&out)];
+    let fault = format!("eventlog: {name}: byte {at}: event type 5 is not declared");
+    for (args, made) in [(&split[..], &piece), (&merge[..], &out)] {
+        let strict = run(args);
+        assert_eq!(strict.code, 1);
+        assert!(strict.err.starts_with(&fault), "{}", strict.err);
+        assert_eq!(events(made).len(), all.len() - 1);
+    }
+
+    let skipped = format!("eventlog: {name}: byte {at}: ");
+    for (args, made, times) in [(&split[..], &piece, 1), (&merge[..], &out, 2)] {
+        let lenient = run(args.iter().chain(&["--lenient"]));
+        assert_eq!(lenient.code, 1, "{}", lenient.err);
+        let told = lenient
+            .err
+            .lines()
+            .filter(|line| line.starts_with(&skipped));
+        assert_eq!(told.count(), times, "{}", lenient.err);
+        // Both logs that lie in it, the first without its last event.
+        let lasting = [&all[..], &all[..]].concat();
+        let made = bag(events(made));
+        assert_eq!(made.len(), lasting.len() - 1);
+        assert!(made.iter().all(|event| all.contains(event)));
+    }
+    let good = log("user-only");
+    let args = [
+        "split",
+        path(&good),
+        "-o",
+        path(&stem),
+        "--lenient",
+        "--to",
+        "99",
+    ];
+    ok(run(args));
+    assert!(bag(events(&piece)) == bag(all));
+}
+
+#[test]
+fn logs_behind_each_other_that_declare_one_type_in_two_ways_are_not_put_into_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let known = Header::standard().event_types().iter().cloned();
+    let old = EventType::new(53, EventSize::Fixed(50), "GC statistics");
+    let types = known.filter(|ty| ty.id != 53).chain([old]);
+    let older = Header::new(types).unwrap();
+    let file = dir.path().join("both");
+    let two =
+        [Header::standard(), &older].map(|header| [header.encode(), END_MARKER.to_vec()].concat());
+    fs::write(&file, two.concat()).unwrap();
+    let out = dir.path().join("out");
+    for args in [
+        vec![
+            "split",
+            path(&file),
+            "-o",
+            path(&out),
+            "--caps",
+            "--lenient",
+        ],
+        vec![
+            "merge",
+            path(&file),
+            path(&file),
+            "-o",
+            path(&out),
+            "--lenient",
+        ],
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        let reason = "event type 53 is declared in two ways";
+        assert!(ran.err.contains(reason), "{}", ran.err);
+        assert!(!out.exists());
+    }
+}
+
 #[test]
 fn nothing_is_overwritten_that_is_read_and_faults_of_files_are_told() {
     let dir = tempfile::tempdir().unwrap();

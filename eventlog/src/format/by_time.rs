@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use super::decode::{Decoder, Record};
-use super::error::DecodeError;
+use super::error::{DecodeError, Gap};
 use super::event::{FIXED_HEAD, VARIABLE_HEAD};
 use super::header::{EventLength, Header};
 use super::raw::RawEvent;
@@ -21,6 +21,9 @@ const RUN: u32 = 1 << 16;
 /// Bytes in flight where nobody says otherwise: 256 MiB.
 const LIMIT: usize = 256 << 20;
 
+/// Headers that differ, of logs behind each other: each may take 256 KiB of memory, however short it is in the log.
+const HEADERS: usize = 64;
+
 /// The events of a log in the order of time.
 ///
 /// In a log, blocks of different capabilities take turns, each with the events of some span of time;
@@ -31,7 +34,8 @@ const LIMIT: usize = 256 << 20;
 /// each run of events, which is a block or 64 KiB of one. The second time, by [`next`](Self::next),
 /// a run is read when its earliest event is due, and forgotten when its last one has been given. So
 /// what is in memory is the notes and, for a point in time, the runs that hold events from before it
-/// and after it: one or two for each capability in a usual log. [`limit`](Self::limit) bounds it.
+/// and after it: one or two for each capability in a usual log. [`limit`](Self::limit) bounds it. For
+/// that, the input must be one in which one can go back: a file, and no pipe or socket.
 ///
 /// ```
 /// use ghc_eventlog::format::{BlockMarker, CapNo, END_MARKER, Event, EventsByTime, Header};
@@ -60,7 +64,8 @@ pub struct EventsByTime<R> {
     input: R,
     /// Where in the input the log starts.
     base: u64,
-    header: Header,
+    /// One at least; several, which differ, where several logs were found.
+    headers: Vec<Header>,
     /// Runs that have not been read yet, the earliest one last.
     runs: Vec<Run>,
     /// Runs in flight. Those that are over are used again.
@@ -83,6 +88,8 @@ struct Run {
     len: u32,
     events: u32,
     cap: Option<CapNo>,
+    /// The header that it is read by.
+    header: u32,
 }
 
 /// A run in memory.
@@ -90,6 +97,7 @@ struct Run {
 struct Loaded {
     offset: u64,
     cap: Option<CapNo>,
+    header: u32,
     bytes: Vec<u8>,
     /// Time and place in `bytes` of each event, in the order of time.
     order: Vec<(u64, u32)>,
@@ -112,32 +120,71 @@ impl<R: Read + Seek> EventsByTime<R> {
     ///
     /// # Errors
     /// [`ByTimeError::Decode`] if there is no whole header, [`ByTimeError::Io`] if `input` fails.
-    pub fn new(mut input: R) -> Result<Self, ByTimeError> {
+    pub fn new(input: R) -> Result<Self, ByTimeError> {
+        Self::look_through(input, Decoder::new(), |_| ())
+    }
+
+    /// As [`new`](Self::new), but goes on after what is broken, as a [lenient](Decoder::lenient) decoder does: at the
+    /// next block or log that can be read. Tells `skip` of each part that is left out, while it looks through the
+    /// log; [`fault`](Self::fault) says what it was left for at the end, if anything. A log may hold several
+    /// [headers](Self::headers) then.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and [`ByTimeError::Headers`] where there are more than 64 headers that differ.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{BlockMarker, END_MARKER, Event, EventsByTime, Header};
+    ///
+    /// let mut block = BlockMarker { begin: 7, size: 24 + 10, end: 7, cap: None }.encode().to_vec();
+    /// Event::GcStart.encode_to_vec(7, &mut block);
+    /// let mut bad = block.clone();
+    /// bad[25] = 0xfe; // A type that is not declared.
+    /// let log = [&Header::standard().encode(), &bad[..], &block, &END_MARKER].concat();
+    ///
+    /// let strict = EventsByTime::new(std::io::Cursor::new(&log))?;
+    /// assert!(strict.fault().is_some());
+    /// let mut gaps = Vec::new();
+    /// let mut events = EventsByTime::lenient(std::io::Cursor::new(&log), |gap| gaps.push(*gap))?;
+    /// assert_eq!((gaps.len(), gaps[0].len, events.fault()), (1, 10, None));
+    /// assert_eq!(events.next_time()?, Some(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lenient(input: R, skip: impl FnMut(&Gap)) -> Result<Self, ByTimeError> {
+        Self::look_through(input, Decoder::lenient(), skip)
+    }
+
+    fn look_through(
+        mut input: R,
+        mut decoder: Decoder,
+        mut skip: impl FnMut(&Gap),
+    ) -> Result<Self, ByTimeError> {
         let base = input.stream_position().map_err(ByTimeError::Io)?;
         let mut index = Index::default();
-        let mut decoder = Decoder::new();
         let mut buffer = vec![0; PIECE];
         let fault = loop {
             let len = fill(&mut input, &mut buffer).map_err(ByTimeError::Io)?;
             if len == 0 {
                 break decoder.finish().err();
             }
-            if let Err(error) = index.take(&mut decoder, &buffer[..len]) {
-                break Some(error);
+            match index.take(&mut decoder, &buffer[..len], &mut skip) {
+                Ok(()) => {}
+                Err(ByTimeError::Decode(error)) => break Some(error),
+                Err(error) => return Err(error),
             }
         };
-        let Some(header) = decoder.header() else {
+        let Index {
+            mut runs, headers, ..
+        } = index;
+        if headers.is_empty() {
             let error = fault.expect("a log without a header does not end well");
             return Err(ByTimeError::Decode(error));
-        };
-        let header = header.clone();
-        let mut runs = index.runs;
+        }
         // Those at the end are next. Places differ, so nothing is equal.
         runs.sort_unstable_by_key(|run| Reverse((run.least, run.offset)));
         Ok(Self {
             input,
             base,
-            header,
+            headers,
             runs,
             loaded: Vec::new(),
             free: Vec::new(),
@@ -166,10 +213,27 @@ impl<R: Read + Seek> EventsByTime<R> {
         self
     }
 
-    /// The header of the log.
+    /// The header of the log; the first one, where there are several.
     #[must_use]
-    pub const fn header(&self) -> &Header {
-        &self.header
+    pub fn header(&self) -> &Header {
+        &self.headers[0]
+    }
+
+    /// All headers. There is one, but where [`lenient`](Self::lenient) has found logs behind the first one that declare
+    /// other types of events.
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{END_MARKER, EventsByTime, Header};
+    ///
+    /// let log = [Header::standard().encode(), END_MARKER.to_vec()].concat();
+    /// let twice = log.repeat(2);
+    /// let events = EventsByTime::lenient(std::io::Cursor::new(twice), |_| ())?;
+    /// assert_eq!(events.headers(), [Header::standard().clone()]);
+    /// # Ok::<(), ghc_eventlog::format::ByTimeError>(())
+    /// ```
+    #[must_use]
+    pub fn headers(&self) -> &[Header] {
+        &self.headers
     }
 
     /// What is wrong with the log, if anything is: the events are those before it.
@@ -211,8 +275,9 @@ impl<R: Read + Seek> EventsByTime<R> {
             self.free.push(slot);
         }
         let run = &self.loaded[slot];
+        let header = &self.headers[run.header as usize];
         let bytes = &run.bytes[(offset - run.offset) as usize..];
-        let (id, head, len) = frame(&self.header, bytes).ok_or_else(changed)?;
+        let (id, head, len) = frame(header, bytes).ok_or_else(changed)?;
         let bytes = &bytes[..len];
         Ok(Some(RawEvent {
             offset,
@@ -221,7 +286,7 @@ impl<R: Read + Seek> EventsByTime<R> {
             time,
             payload: &bytes[head..],
             bytes,
-            header: &self.header,
+            header,
         }))
     }
 
@@ -263,6 +328,7 @@ impl<R: Read + Seek> EventsByTime<R> {
         let loaded = &mut self.loaded[slot];
         loaded.offset = run.offset;
         loaded.cap = run.cap;
+        loaded.header = run.header;
         loaded.given = 0;
         loaded.order.clear();
         loaded.bytes.clear();
@@ -271,10 +337,11 @@ impl<R: Read + Seek> EventsByTime<R> {
             .seek(SeekFrom::Start(self.base + run.offset))
             .and_then(|_| self.input.read_exact(&mut loaded.bytes))
             .map_err(ByTimeError::Io)?;
+        let header = &self.headers[run.header as usize];
         let mut at = 0;
         while at < loaded.bytes.len() {
             let bytes = &loaded.bytes[at..];
-            let (_, _, len) = frame(&self.header, bytes).ok_or_else(changed)?;
+            let (_, _, len) = frame(header, bytes).ok_or_else(changed)?;
             loaded.order.push((time(bytes), at as u32));
             at += len;
         }
@@ -307,6 +374,9 @@ impl Loaded {
 /// Notes about where runs are.
 #[derive(Default)]
 struct Index {
+    headers: Vec<Header>,
+    /// That of the events that come.
+    header: usize,
     runs: Vec<Run>,
     /// Whether the next event may belong to the last run.
     open: bool,
@@ -314,9 +384,22 @@ struct Index {
 }
 
 impl Index {
-    fn take(&mut self, decoder: &mut Decoder, mut bytes: &[u8]) -> Result<(), DecodeError> {
-        while let Some(record) = decoder.next(&mut bytes)? {
+    fn take(
+        &mut self,
+        decoder: &mut Decoder,
+        mut bytes: &[u8],
+        skip: &mut impl FnMut(&Gap),
+    ) -> Result<(), ByTimeError> {
+        while let Some(record) = decoder.next(&mut bytes).map_err(ByTimeError::Decode)? {
             match record {
+                Record::Header(header) => {
+                    self.open = false;
+                    self.header(header)?;
+                }
+                Record::Skipped(gap) => {
+                    self.open = false;
+                    skip(&gap);
+                }
                 Record::BlockBegin { offset, marker } => {
                     self.open = false;
                     self.block_end = offset + u64::from(marker.size);
@@ -324,6 +407,18 @@ impl Index {
                 Record::Event(event) => self.event(&event),
                 _ => self.open = false,
             }
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, header: &Header) -> Result<(), ByTimeError> {
+        let known = self.headers.iter().position(|known| known == header);
+        self.header = known.unwrap_or(self.headers.len());
+        if known.is_none() {
+            if self.headers.len() == HEADERS {
+                return Err(ByTimeError::Headers { limit: HEADERS });
+            }
+            self.headers.push(header.clone());
         }
         Ok(())
     }
@@ -347,6 +442,7 @@ impl Index {
             len,
             events: 1,
             cap: event.cap,
+            header: self.header as u32,
         });
     }
 }
@@ -414,6 +510,11 @@ pub enum ByTimeError {
         /// Bytes that may be.
         limit: usize,
     },
+    /// There are logs behind each other, whose headers differ, and more of them than are kept apart.
+    Headers {
+        /// Headers that may be.
+        limit: usize,
+    },
 }
 
 impl fmt::Display for ByTimeError {
@@ -425,6 +526,10 @@ impl fmt::Display for ByTimeError {
                 f,
                 "{needed} bytes would have to be in memory at once, the limit is {limit}"
             ),
+            Self::Headers { limit } => write!(
+                f,
+                "there are logs behind each other with more than {limit} headers that differ"
+            ),
         }
     }
 }
@@ -434,7 +539,7 @@ impl core::error::Error for ByTimeError {
         match self {
             Self::Io(error) => Some(error),
             Self::Decode(error) => Some(error),
-            Self::Limit { .. } => None,
+            Self::Limit { .. } | Self::Headers { .. } => None,
         }
     }
 }
