@@ -296,6 +296,29 @@ fn headers_without_end_are_refused() {
 }
 
 #[test]
+fn an_input_in_which_one_cannot_go_back_is_refused_before_it_is_read() {
+    #[derive(Debug)]
+    struct Pipe;
+
+    impl Read for Pipe {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            panic!("what is read from a pipe is gone")
+        }
+    }
+
+    impl Seek for Pipe {
+        fn seek(&mut self, _: SeekFrom) -> std::io::Result<u64> {
+            Err(ErrorKind::NotSeekable.into())
+        }
+    }
+
+    let error = EventsByTime::new(Pipe).unwrap_err();
+    assert!(matches!(&error, ByTimeError::Io(error) if error.kind() == ErrorKind::NotSeekable));
+    let advice = "an input in which one can go back, as in a file; write it to one first: ";
+    assert!(error.to_string().contains(advice), "{error}");
+}
+
+#[test]
 fn a_log_may_lie_anywhere_in_its_input() {
     let log = log([block(Some(0), [2, 1], 3)]);
     let mut input = Cursor::new([&b"before it"[..], &log].concat());

@@ -60,7 +60,8 @@ pub(crate) fn by_time(
     skip: impl FnMut(&Gap),
 ) -> Result<EventsByTime<File>, Fault> {
     let Some(file) = seekable(name).map_err(Fault::Io)? else {
-        let text = "not a file in which one can go back";
+        let text = "not a file in which one can go back, as the order of time asks for: \
+                    'eventlog record SOURCE -o FILE' makes one of a pipe, a socket, or - for standard input";
         return Err(Fault::Io(io::Error::other(text)));
     };
     let events = match lenient {

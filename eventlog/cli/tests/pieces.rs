@@ -542,6 +542,31 @@ fn logs_behind_each_other_that_declare_one_type_in_two_ways_are_not_put_into_one
 }
 
 #[test]
+fn a_log_in_which_one_cannot_go_back_is_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let good = log("user-only");
+    for args in [
+        vec!["merge", path(&good), "-", "-o", path(&out)],
+        vec!["split", "-", "-o", path(&out), "--caps"],
+        vec![
+            "split",
+            "/dev/null",
+            "-o",
+            path(&out),
+            "--caps",
+            "--lenient",
+        ],
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        let advice = "'eventlog record SOURCE -o FILE' makes one";
+        assert!(ran.err.contains(advice), "{}", ran.err);
+        assert!(!out.exists());
+    }
+}
+
+#[test]
 fn nothing_is_overwritten_that_is_read_and_faults_of_files_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("own.eventlog");

@@ -119,7 +119,8 @@ impl<R: Read + Seek> EventsByTime<R> {
     /// [`fault`](Self::fault).
     ///
     /// # Errors
-    /// [`ByTimeError::Decode`] if there is no whole header, [`ByTimeError::Io`] if `input` fails.
+    /// [`ByTimeError::Decode`] if there is no whole header, [`ByTimeError::Io`] if `input` fails, or one cannot go
+    /// back in it: then nothing has been read.
     pub fn new(input: R) -> Result<Self, ByTimeError> {
         Self::look_through(input, Decoder::new(), |_| ())
     }
@@ -158,7 +159,13 @@ impl<R: Read + Seek> EventsByTime<R> {
         mut decoder: Decoder,
         mut skip: impl FnMut(&Gap),
     ) -> Result<Self, ByTimeError> {
-        let base = input.stream_position().map_err(ByTimeError::Io)?;
+        let base = input.stream_position().map_err(|error| {
+            let text = format!(
+                "the order of time asks for an input in which one can go back, as in a file; write it to one first: \
+                 {error}"
+            );
+            ByTimeError::Io(io::Error::new(error.kind(), text))
+        })?;
         let mut index = Index::default();
         let mut buffer = vec![0; PIECE];
         let fault = loop {
