@@ -368,3 +368,149 @@ impl Retold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ghc_eventlog::format::events;
+
+    /// When the second log was cut off the first one, and where its beginning ends.
+    const CUT: u64 = 20;
+    const END: u64 = 1;
+
+    fn cap(number: u16) -> Option<CapNo> {
+        CapNo::new(number)
+    }
+
+    /// Shows an event of that capability and time to `look`, as one of or behind a beginning.
+    fn show<R>(
+        event: Event<'_>,
+        (cap, time, in_beginning): (Option<CapNo>, u64, bool),
+        look: impl FnOnce(&RawEvent<'_>, &Event<'_>) -> R,
+    ) -> R {
+        let mut bytes = Vec::new();
+        event.encode_to_vec(time, &mut bytes);
+        let mut raw = events(&bytes, Header::standard()).next().unwrap().unwrap();
+        raw.cap = cap;
+        raw.offset = if in_beginning { 0 } else { END };
+        look(&raw, &event)
+    }
+
+    /// A merge in which the second log tells first of these threads: when each ran last, and what it did then.
+    fn retold<const N: usize>(threads: [(u32, u64, Last); N]) -> (Retold, Beginning) {
+        let threads = threads.map(|(thread, time, last)| {
+            let told = Told {
+                time,
+                created: true,
+                label: None,
+                last: Some(last),
+            };
+            (ThreadId(thread), told)
+        });
+        let mut beginning = Beginning {
+            end: END,
+            cut: CUT,
+            threads: threads.into(),
+        };
+        let mut retold = Retold::default();
+        retold.ask(1, &mut beginning);
+        (retold, beginning)
+    }
+
+    /// That a thread runs, as a log tells it that was merged.
+    fn runs(retold: &mut Retold, input: usize, thread: u32, on: u16, time: u64) {
+        let event = Event::RunThread {
+            thread: ThreadId(thread),
+        };
+        show(event, (cap(on), time, false), |raw, event| {
+            retold.see(input, raw, event)
+        });
+    }
+
+    /// What is said before thread 2 runs on capability 0, as the second log tells it.
+    fn way(
+        (retold, beginning): &mut (Retold, Beginning),
+        time: u64,
+    ) -> Option<(ThreadId, StopStatus, u64)> {
+        let event = Event::RunThread {
+            thread: ThreadId(2),
+        };
+        show(event, (cap(0), time, false), |raw, event| {
+            retold.make_way(1, beginning, raw, event)
+        })
+    }
+
+    #[test]
+    fn a_thread_that_the_next_log_knows_no_more_has_gone_before_another_runs() {
+        let mut merge = retold([(2, 15, Last::Stopped)]);
+        runs(&mut merge.0, 0, 1, 0, 10);
+        let gone = Some((ThreadId(1), StopStatus::Finished, 29));
+        assert_eq!(way(&mut merge, 30), gone);
+        assert!(!merge.0.states.contains_key(&ThreadId(1)));
+        assert_eq!(way(&mut merge, 31), None, "it has been said");
+    }
+
+    #[test]
+    fn a_thread_that_ran_elsewhere_meanwhile_has_only_stopped() {
+        for (ran, expected) in [
+            (10, None),
+            (11, Some((ThreadId(1), StopStatus::Yielding, 29))),
+        ] {
+            let mut merge = retold([(1, ran, Last::Runs), (2, 15, Last::Stopped)]);
+            runs(&mut merge.0, 0, 1, 0, 10);
+            assert_eq!(way(&mut merge, 30), expected);
+            let stopped = merge.0.states[&ThreadId(1)] == State::Stopped;
+            assert_eq!(stopped, expected.is_some());
+        }
+    }
+
+    #[test]
+    fn it_stops_not_before_it_has_run() {
+        let mut merge = retold([(2, 5, Last::Stopped)]);
+        runs(&mut merge.0, 0, 1, 0, 10);
+        let gone = Some((ThreadId(1), StopStatus::Finished, 10));
+        assert_eq!(way(&mut merge, 10), gone);
+    }
+
+    #[test]
+    fn what_stays_as_the_logs_tell_it_needs_no_way() {
+        // (the log that tells of the thread, the thread, when it ran)
+        for (input, thread, time) in [
+            // The same log told it, and what one log says by itself is so.
+            (1, 1, 10),
+            // It ran when the second log had begun.
+            (0, 1, CUT),
+            // It is the thread itself.
+            (0, 2, 10),
+        ] {
+            let mut merge = retold([(2, 15, Last::Stopped)]);
+            runs(&mut merge.0, input, thread, 0, time);
+            assert_eq!(way(&mut merge, 30), None, "{thread} of {input} at {time}");
+        }
+        // It has gone on to another capability.
+        let mut merge = retold([(2, 15, Last::Stopped)]);
+        runs(&mut merge.0, 0, 1, 0, 10);
+        runs(&mut merge.0, 0, 1, 3, 12);
+        assert_eq!(way(&mut merge, 30), None);
+    }
+
+    #[test]
+    fn a_beginning_makes_way_for_threads_that_have_run_there() {
+        for (last, in_beginning, makes) in [
+            (Last::Runs, true, true),
+            (Last::Stopped, true, true),
+            (Last::WokenUp, true, false),
+            (Last::Runs, false, false),
+        ] {
+            let (mut merge, beginning) = retold([(2, 15, last)]);
+            runs(&mut merge, 0, 1, 0, 10);
+            let event = Event::CreateThread {
+                thread: ThreadId(2),
+            };
+            let way = show(event, (cap(0), 15, in_beginning), |raw, event| {
+                merge.make_way(1, &beginning, raw, event)
+            });
+            assert_eq!(way.is_some(), makes, "{last:?}, {in_beginning}");
+        }
+    }
+}
