@@ -420,3 +420,87 @@ fn a_consumer_that_ends_while_it_holds_a_chunk_leaves_nothing_to_be_dropped_twic
         ledger.assert_each_dropped_once(4 + more + 20);
     }
 }
+
+#[test]
+fn every_item_is_accounted_for_while_policy_and_shape_change_and_grants_are_given_up() {
+    const GRANTS: usize = 10_000;
+    let (mut producer, mut consumer) = Builder::new(4, 2)
+        .policy(Policy::Overwrite)
+        .max_chunks(8)
+        .mpsc::<usize>()
+        .unwrap();
+    let control = producer.control();
+    // So that some are overwritten, however fast the consumer is.
+    let before = (0..40).filter(|item| producer.push(*item).is_ok()).count();
+    let done = AtomicBool::new(false);
+    let (put, refused, taken) = thread::scope(|scope| {
+        let senders = [3_usize, 5].map(|step| {
+            let mut producer = producer.clone();
+            scope.spawn(move || {
+                let (mut put, mut refused) = (0, 0);
+                for number in 0..GRANTS {
+                    let count = 1 + number * step % 4;
+                    match producer.reserve(count) {
+                        Ok(mut grant) => {
+                            // Of some, a part or nothing is put in; the rest stays unused.
+                            let part = if number % 7 == 0 { count / 2 } else { count };
+                            grant.extend_from_slice(&vec![number; part]);
+                            if number % 11 == 0 {
+                                drop(grant);
+                            } else {
+                                put += part;
+                                grant.commit(part);
+                            }
+                        }
+                        Err(_) => {
+                            refused += count;
+                            thread::yield_now();
+                        }
+                    }
+                }
+                (put, refused)
+            })
+        });
+        scope.spawn(|| {
+            for step in 0_usize.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                let policy = match step % 4 {
+                    0 => Policy::Refuse,
+                    1 => Policy::Grow { max_chunks: 6 },
+                    _ => Policy::Overwrite,
+                };
+                control.set_policy(policy).unwrap();
+                if step % 3 == 0 {
+                    control.resize(4 << (step / 3 % 3), 1 + step % 4).unwrap();
+                }
+                thread::yield_now();
+            }
+        });
+        let receiver = scope.spawn(|| {
+            let mut taken = 0;
+            for step in 0_usize.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                if step % 3 == 0 {
+                    taken += consumer.take_chunk().map_or(0, |chunk| chunk.len());
+                } else if let Ok(ready) = consumer.read() {
+                    taken += ready.len();
+                    ready.release_all();
+                }
+                thread::yield_now();
+            }
+            taken + consumer.try_iter().count()
+        });
+        let sums = senders.map(|sender| sender.join().unwrap());
+        done.store(true, Ordering::Relaxed);
+        let [(put, refused), (more, others)] = sums;
+        (put + more, refused + others, receiver.join().unwrap())
+    });
+    let statistics = control.statistics();
+    assert_eq!(before + put, taken + statistics.overwritten);
+    assert_eq!(refused, statistics.refused_full + statistics.refused_memory);
+    assert!(statistics.overwritten > 0);
+}
