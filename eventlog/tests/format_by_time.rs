@@ -1,6 +1,7 @@
 //! Events in the order of time: all of them, stable, and with memory for the runs in flight.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -82,6 +83,7 @@ fn real_logs_are_put_in_order() {
         if path.extension().is_some_and(|end| end == "eventlog") {
             let log = std::fs::read(&path).unwrap();
             assert_eq!(check(&log).fault(), None, "{path:?}");
+            check_places(&log);
             count += 1;
         }
     }
@@ -150,6 +152,78 @@ fn a_capability_that_writes_late_has_its_turn() {
     );
 }
 
+/// By place, the time at which each event comes in its capability.
+fn places(log: &[u8]) -> HashMap<u64, u64> {
+    let mut in_log = sorted(log);
+    in_log.sort_by_key(|(_, offset, ..)| *offset);
+    let mut reached = HashMap::new();
+    let mut places = HashMap::new();
+    for (time, offset, cap, _) in in_log {
+        let reached: &mut u64 = reached.entry(cap).or_default();
+        *reached = match time + 1_000_000_000 < *reached {
+            true => time,
+            false => time.max(*reached),
+        };
+        places.insert(offset, *reached);
+    }
+    places
+}
+
+fn check_places(log: &[u8]) {
+    let wanted = places(log);
+    let mut events = EventsByTime::new(Cursor::new(log)).unwrap();
+    let mut seen = HashMap::new();
+    while let Some((event, place)) = events.next_placed().unwrap() {
+        seen.insert(event.offset, place);
+    }
+    assert_eq!(seen, wanted);
+}
+
+#[test]
+fn what_is_dated_back_is_told_to_come_later() {
+    const SECOND: u64 = 1_000_000_000;
+    let log = log([
+        block(Some(0), [SECOND, 7, SECOND + 5, 5], 5),
+        // Another capability's times are nothing to it; in another block of the same one they are.
+        block(Some(1), [9, 8], 5),
+        block(Some(0), [3, SECOND + 9, 20], 5),
+        block(Some(1), [8], 5),
+    ]);
+    check_places(&log);
+    let mut events = EventsByTime::new(Cursor::new(log)).unwrap();
+    let mut seen = Vec::new();
+    while let Some((event, place)) = events.next_placed().unwrap() {
+        seen.push((event.time, place));
+    }
+    let later = [
+        // By more than a second: the clock was set.
+        (3, 3),
+        (5, SECOND + 5),
+        (7, SECOND),
+        (8, 9),
+        (8, 9),
+        (9, 9),
+        (20, SECOND + 9),
+        (SECOND, SECOND),
+        (SECOND + 5, SECOND + 5),
+        (SECOND + 9, SECOND + 9),
+    ];
+    assert_eq!(seen, later);
+}
+
+#[test]
+fn the_times_of_a_log_are_nothing_to_the_log_behind_it() {
+    let first = log([block(Some(0), [100], 5)]);
+    let second = log([block(Some(0), [3, 2], 5)]);
+    let both = Cursor::new([first, second].concat());
+    let mut events = EventsByTime::lenient(both, |_| ()).unwrap();
+    let mut seen = Vec::new();
+    while let Some((event, place)) = events.next_placed().unwrap() {
+        seen.push((event.time, place));
+    }
+    assert_eq!(seen, [(2, 3), (3, 3), (100, 100)]);
+}
+
 proptest! {
     #[test]
     fn any_blocks_are_put_in_order(
@@ -163,7 +237,9 @@ proptest! {
             }
             block
         });
-        check(&log(blocks));
+        let log = log(blocks);
+        check(&log);
+        check_places(&log);
     }
 }
 

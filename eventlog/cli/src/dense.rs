@@ -11,7 +11,7 @@ use ghc_eventlog::format::{
 };
 
 use crate::args::RenumberArgs;
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Place};
 use crate::check;
 use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
@@ -71,13 +71,18 @@ pub(crate) fn run(args: &RenumberArgs, out: &mut dyn Write) -> io::Result<Outcom
         all.define(&mut blocks)?;
         let mut bytes = Vec::new();
         loop {
-            match events.next() {
-                Ok(Some(raw)) if raw.id == DEFINITION => {}
-                Ok(Some(raw)) => {
+            match events.next_placed() {
+                Ok(Some((raw, _))) if raw.id == DEFINITION => {}
+                Ok(Some((raw, time))) => {
                     bytes.clear();
                     bytes.extend_from_slice(raw.bytes());
                     all.renumber(&raw, &mut bytes);
-                    blocks.event(raw.cap, raw.time, &bytes)?;
+                    let place = Place {
+                        time,
+                        input: 0,
+                        offset: raw.offset,
+                    };
+                    blocks.placed(raw.cap, raw.time, place, &bytes)?;
                 }
                 Ok(None) => break,
                 Err(error) => {

@@ -12,7 +12,7 @@ use ghc_eventlog::format::{
 };
 
 use crate::args::MergeArgs;
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Place};
 use crate::check;
 use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
@@ -351,8 +351,8 @@ fn merge<W: Write>(
             write_late(time, &events, blocks)?;
         }
         let input = &mut inputs[at];
-        let raw = match input.events.next() {
-            Ok(Some(raw)) => raw,
+        let (raw, place) = match input.events.next_placed() {
+            Ok(Some(placed)) => placed,
             Ok(None) => continue,
             Err(error) => {
                 told.fault = Some((input.name.clone(), error.into()));
@@ -363,6 +363,11 @@ fn merge<W: Write>(
         event.clear();
         event.extend_from_slice(raw.bytes());
         let mut cap = raw.cap;
+        let place = Place {
+            time: place.saturating_add(input.shift),
+            input: at,
+            offset: raw.offset,
+        };
         if processes {
             let head = raw.bytes().len() - raw.payload.len();
             input.add.add_to(raw.id, &mut event, head);
@@ -397,7 +402,7 @@ fn merge<W: Write>(
                 retold.see(at, &raw, known);
             }
         }
-        blocks.event(cap, time, &event)?;
+        blocks.placed(cap, time, place, &event)?;
     }
     for (time, events) in late {
         write_late(time, &events, blocks)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ghc_eventlog::format::{CapNo, Header, RawEvent};
 
 use crate::args::SplitArgs;
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Place};
 use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
 use crate::replay::same_file;
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> 
         begun: 0,
     };
     loop {
-        match events.next() {
+        match events.next_placed() {
             Ok(None) => break,
-            Ok(Some(raw)) => {
+            Ok(Some((raw, place))) => {
                 if args.to.is_some_and(|to| raw.time >= to) {
                     break;
                 }
-                if let Err((name, error)) = pieces.event(&raw) {
+                if let Err((name, error)) = pieces.event(&raw, place) {
                     complain(&name, &error);
                     return Ok(Outcome::Failed);
                 }
@@ -116,7 +116,8 @@ struct Piece {
 }
 
 impl Pieces<'_> {
-    fn event(&mut self, raw: &RawEvent<'_>) -> Result<(), Refused> {
+    /// Adds an event that comes at `time` in the log.
+    fn event(&mut self, raw: &RawEvent<'_>, time: u64) -> Result<(), Refused> {
         if self.args.from.is_some_and(|from| raw.time < from) {
             self.sticky.see(raw);
             return Ok(());
@@ -131,7 +132,7 @@ impl Pieces<'_> {
         let full = self.args.size.is_some_and(|size| {
             let piece = self.open.get(&key);
             piece.is_some_and(|piece| {
-                let more = piece.blocks.cost(raw.cap, raw.bytes().len());
+                let more = piece.blocks.most(raw.cap, raw.bytes().len());
                 piece.used && piece.blocks.size() + more > size
             })
         });
@@ -144,13 +145,18 @@ impl Pieces<'_> {
             self.open.insert(key, piece);
         }
         let shared = self.sticky.see(raw);
+        let place = Place {
+            time,
+            input: 0,
+            offset: raw.offset,
+        };
         for (of, piece) in &mut self.open {
             // With a piece for each capability, what tells of more than one goes to all.
             if *of == key || shared {
                 piece.used |= *of == key;
                 piece
                     .blocks
-                    .event(raw.cap, raw.time, raw.bytes())
+                    .placed(raw.cap, raw.time, place, raw.bytes())
                     .map_err(|error| (piece.path.display().to_string(), error))?;
             }
         }

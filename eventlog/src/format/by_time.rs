@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 use core::fmt;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use super::decode::{Decoder, Record};
@@ -24,13 +24,16 @@ const LIMIT: usize = 256 << 20;
 /// Headers that differ, of logs behind each other: each may take 256 KiB of memory, however short it is in the log.
 const HEADERS: usize = 64;
 
+/// Nanoseconds by which an event is dated back at most: a second. One that is further back was not; the clock was.
+const DATED_BACK: u64 = 1_000_000_000;
+
 /// The events of a log in the order of time.
 ///
 /// In a log, blocks of different capabilities take turns, each with the events of some span of time;
 /// a capability that does little writes its first block late. Within a capability, too, some events
 /// are dated back. This puts all of it in order: events of the same time stay in the order of the log.
 ///
-/// The log is read twice. The first time, by [`new`](Self::new), only notes are taken: 32 bytes for
+/// The log is read twice. The first time, by [`new`](Self::new), only notes are taken: 40 bytes for
 /// each run of events, which is a block or 64 KiB of one. The second time, by [`next`](Self::next),
 /// a run is read when its earliest event is due, and forgotten when its last one has been given. So
 /// what is in memory is the notes and, for a point in time, the runs that hold events from before it
@@ -85,12 +88,17 @@ struct Run {
     offset: u64,
     /// The earliest time.
     least: u64,
+    /// The time that its capability had reached before it.
+    reached: u64,
     len: u32,
     events: u32,
     cap: Option<CapNo>,
     /// The header that it is read by.
     header: u32,
 }
+
+/// An event of a run in memory: its time, its place in the bytes, and by how many nanoseconds it is dated back.
+type Noted = (u64, u32, u32);
 
 /// A run in memory.
 #[derive(Debug, Default)]
@@ -99,8 +107,8 @@ struct Loaded {
     cap: Option<CapNo>,
     header: u32,
     bytes: Vec<u8>,
-    /// Time and place in `bytes` of each event, in the order of time.
-    order: Vec<(u64, u32)>,
+    /// All events, in the order of time.
+    order: Vec<Noted>,
     /// How many of `order` have been given.
     given: usize,
 }
@@ -108,7 +116,7 @@ struct Loaded {
 impl Run {
     /// Bytes that it takes in memory.
     fn memory(&self) -> usize {
-        self.len as usize + self.events as usize * size_of::<(u64, u32)>()
+        self.len as usize + self.events as usize * size_of::<Noted>()
     }
 }
 
@@ -267,6 +275,36 @@ impl<R: Read + Seek> EventsByTime<R> {
         reason = "what it gives is borrowed from it"
     )]
     pub fn next(&mut self) -> Result<Option<RawEvent<'_>>, ByTimeError> {
+        Ok(self.next_placed()?.map(|(event, _)| event))
+    }
+
+    /// The next event, with the time, in nanoseconds, at which it comes in the log: the latest of its own and of those
+    /// that come before it there in its capability. That is later than its own where it is dated back; a run-time
+    /// system says so of the end of a garbage collection, behind the statistics of it. With that, events can be
+    /// written again in the order that they had in their capability, for readers that do not sort or that sort by
+    /// coarser times. What lies back by more than a second is not taken for dated back: there, the clock was.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next).
+    ///
+    /// ```
+    /// use ghc_eventlog::format::{BlockMarker, END_MARKER, Event, EventsByTime, Header};
+    ///
+    /// let mut log = Header::standard().encode();
+    /// log.extend(BlockMarker { begin: 3, size: 24 + 20, end: 5, cap: None }.encode());
+    /// Event::GcGlobalSync.encode_to_vec(5, &mut log);
+    /// Event::GcEnd.encode_to_vec(3, &mut log);
+    /// log.extend(END_MARKER);
+    ///
+    /// let mut events = EventsByTime::new(std::io::Cursor::new(log))?;
+    /// let mut times = Vec::new();
+    /// while let Some((event, place)) = events.next_placed()? {
+    ///     times.push((event.time, place));
+    /// }
+    /// assert_eq!(times, [(3, 5), (5, 5)]);
+    /// # Ok::<(), ghc_eventlog::format::ByTimeError>(())
+    /// ```
+    pub fn next_placed(&mut self) -> Result<Option<(RawEvent<'_>, u64)>, ByTimeError> {
         if self.next_time()?.is_none() {
             return Ok(None);
         }
@@ -274,6 +312,7 @@ impl<R: Read + Seek> EventsByTime<R> {
             return Ok(None);
         };
         let run = &mut self.loaded[slot];
+        let (_, _, back) = run.order[run.given];
         run.given += 1;
         if let Some(next) = run.due(slot) {
             self.due.push(next);
@@ -286,7 +325,7 @@ impl<R: Read + Seek> EventsByTime<R> {
         let bytes = &run.bytes[(offset - run.offset) as usize..];
         let (id, head, len) = frame(header, bytes).ok_or_else(changed)?;
         let bytes = &bytes[..len];
-        Ok(Some(RawEvent {
+        let event = RawEvent {
             offset,
             cap: run.cap,
             id,
@@ -294,7 +333,8 @@ impl<R: Read + Seek> EventsByTime<R> {
             payload: &bytes[head..],
             bytes,
             header,
-        }))
+        };
+        Ok(Some((event, time + u64::from(back))))
     }
 
     /// The time of the event that is next, in nanoseconds; `None` after the last one.
@@ -346,10 +386,16 @@ impl<R: Read + Seek> EventsByTime<R> {
             .map_err(ByTimeError::Io)?;
         let header = &self.headers[run.header as usize];
         let mut at = 0;
+        let mut reached = run.reached;
         while at < loaded.bytes.len() {
             let bytes = &loaded.bytes[at..];
             let (_, _, len) = frame(header, bytes).ok_or_else(changed)?;
-            loaded.order.push((time(bytes), at as u32));
+            let time = time(bytes);
+            reached = reach(reached, time);
+            // A second at most.
+            loaded
+                .order
+                .push((time, at as u32, (reached - time) as u32));
             at += len;
         }
         // Places differ, so nothing is equal.
@@ -369,12 +415,12 @@ impl<R: Read + Seek> EventsByTime<R> {
 impl Loaded {
     /// The next event, for the heap; `None` after the last one.
     fn due(&self, slot: usize) -> Option<Reverse<(u64, u64, usize)>> {
-        let (time, at) = self.order.get(self.given)?;
+        let (time, at, _) = self.order.get(self.given)?;
         Some(Reverse((*time, self.offset + u64::from(*at), slot)))
     }
 
     fn memory(&self) -> usize {
-        self.bytes.len() + self.order.len() * size_of::<(u64, u32)>()
+        self.bytes.len() + self.order.len() * size_of::<Noted>()
     }
 }
 
@@ -388,6 +434,9 @@ struct Index {
     /// Whether the next event may belong to the last run.
     open: bool,
     block_end: u64,
+    /// The time that the capability of the last run has reached, and the others.
+    reached: u64,
+    others: HashMap<Option<CapNo>, u64>,
 }
 
 impl Index {
@@ -401,6 +450,9 @@ impl Index {
             match record {
                 Record::Header(header) => {
                     self.open = false;
+                    // Of another log, whose times begin again.
+                    self.reached = 0;
+                    self.others.clear();
                     self.header(header)?;
                 }
                 Record::Skipped(gap) => {
@@ -440,17 +492,32 @@ impl Index {
             run.len += len;
             run.events += 1;
             run.least = run.least.min(event.time);
+            self.reached = reach(self.reached, event.time);
             return;
         }
         self.open = true;
+        if let Some(last) = self.runs.last() {
+            self.others.insert(last.cap, self.reached);
+        }
+        let reached = self.others.get(&event.cap).copied().unwrap_or(0);
+        self.reached = reach(reached, event.time);
         self.runs.push(Run {
             offset: event.offset,
             least: event.time,
+            reached,
             len,
             events: 1,
             cap: event.cap,
             header: self.header as u32,
         });
+    }
+}
+
+/// The time that a capability has reached with an event of that time.
+const fn reach(reached: u64, time: u64) -> u64 {
+    match reached.saturating_sub(time) {
+        1..=DATED_BACK => reached,
+        _ => time,
     }
 }
 
