@@ -266,7 +266,11 @@ impl Outputs {
     ) -> io::Result<()> {
         self.look_at(marker, body, notable);
         let keeps = match extent {
-            Extent::Complete | Extent::Ready => self.has_room(body.len()),
+            // Without readers this is the rest of what was being handed over when the output refused: the pass ends
+            // with it.
+            Extent::Complete | Extent::Ready => {
+                self.readers.is_empty() || self.has_room(body.len())
+            }
             Extent::All => true,
             Extent::Cut { keeps, .. } => keeps,
         };

@@ -5,6 +5,7 @@ use crate::error::StartError;
 use crate::format::{BlockMarker, CapNo, Header};
 use crate::intake::{BlockWriter, Entry, Intake, Write};
 use crate::log::{Builder, EventLog};
+use crate::missed::Missed;
 use crate::outputs::{Extent, Outputs, out_of_budget};
 use crate::relay::{Content, Mender, Mends, SetAside};
 use crate::sink::Sink;
@@ -177,18 +178,29 @@ impl Relayed {
             }
             match self.intake.take(mark) {
                 Some(Entry::Write(write)) => self.pass_on(outputs, write, extent)?,
-                Some(Entry::Lost(mut missed)) => {
-                    for block in missed.take_told() {
-                        let Some(marker) = block.first_chunk().map(BlockMarker::from_bytes) else {
-                            continue;
-                        };
-                        self.passed.entry(marker.cap).or_default().blocks += 1;
-                        outputs.pass_on(&marker, &block[BlockMarker::LEN..], &[], extent)?;
-                    }
-                }
+                Some(Entry::Lost(missed)) => self.tell(outputs, missed, extent)?,
                 None => return Ok(()),
             }
         }
+    }
+
+    /// Tells of what was dropped, as a whole: what is refused of it is kept.
+    fn tell(
+        &mut self,
+        outputs: &mut Outputs,
+        mut missed: Missed,
+        extent: Extent,
+    ) -> io::Result<()> {
+        let mut outcome = Ok(());
+        for block in missed.take_told() {
+            let Some(marker) = block.first_chunk().map(BlockMarker::from_bytes) else {
+                continue;
+            };
+            self.passed.entry(marker.cap).or_default().blocks += 1;
+            let done = outputs.pass_on(&marker, &block[BlockMarker::LEN..], &[], extent);
+            outcome = outcome.and(done);
+        }
+        outcome
     }
 
     /// Passes on a write, as a whole: what is refused of it is kept.
