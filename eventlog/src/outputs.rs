@@ -132,7 +132,9 @@ impl Outputs {
             };
             match extent {
                 Extent::Complete if room => return Ok(()),
-                Extent::Ready if store.admits(reader.left()) => {}
+                Extent::Ready if store.admits(BlockMarker::LEN + reader.left()) => {}
+                // Nothing needs room.
+                Extent::Ready if room && reader.left() == 0 => return Ok(()),
                 Extent::Complete | Extent::Ready => return Err(out_of_budget(&store)),
                 Extent::All | Extent::Cut { .. } => {}
             }

@@ -9,6 +9,7 @@ use ghc_eventlog::{
     AttachOptions, Builder, Capability, Chunk, Chunks, EventLog, NoChunk, Previous, Sink, Start,
     WhenFull,
 };
+use std::io;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -539,4 +540,50 @@ fn a_chunk_outlives_its_log_and_goes_to_other_threads() {
     });
     let written = Written::read_prefix(&log.join().unwrap(), true);
     assert!(numbers(&written, 0).into_iter().eq(0..2_000));
+}
+
+/// Bytes that a log's first events take in memory, and how many a capability's message more.
+fn first_and_message() -> (usize, usize) {
+    let (log, mut capability, chunks) = with_budget(1 << 20);
+    let first = chunks.used();
+    capability.message("message");
+    log.flush().unwrap();
+    (first, chunks.used() - first)
+}
+
+/// A log in memory whose first events have been flushed.
+fn with_budget(budget: usize) -> (EventLog, Capability, Chunks) {
+    let started = sleepy().in_memory(budget, WhenFull::DropNewest);
+    let (log, chunks) = started.unwrap();
+    let capability = log.capability().unwrap();
+    log.flush().unwrap();
+    (log, capability, chunks)
+}
+
+#[test]
+fn a_flush_for_which_nothing_is_left_needs_no_room() {
+    let (first, message) = first_and_message();
+    let budget = first + message;
+    let (log, mut capability, chunks) = with_budget(budget);
+    capability.message("message");
+    log.flush().unwrap();
+    assert_eq!(chunks.used(), budget);
+    log.flush().unwrap();
+    capability.message("message");
+    let error = log.flush().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn the_marker_of_a_block_is_of_the_budget() {
+    let (first, message) = first_and_message();
+    for less in [1, 24, 25] {
+        let budget = first + message - less;
+        let (log, mut capability, chunks) = with_budget(budget);
+        capability.message("message");
+        let error = log.flush().err().map(|error| error.kind());
+        let used = chunks.used();
+        assert!(used <= budget, "{used} of {budget} bytes");
+        assert_eq!(error, Some(io::ErrorKind::StorageFull));
+    }
 }
