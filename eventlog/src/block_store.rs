@@ -201,8 +201,8 @@ impl BlockStore {
     }
 
     /// Puts whole blocks in that were written for the purpose.
-    pub(crate) fn write(&self, bytes: &[u8], now: u64) {
-        self.put(Block::written(bytes.to_vec(), now, &self.account));
+    pub(crate) fn write(&self, bytes: Vec<u8>, now: u64) {
+        self.put(Block::written(bytes, now, &self.account));
     }
 
     /// Puts a whole chunk of a buffer in.

@@ -225,7 +225,7 @@ impl Delivery {
             if store.is_recorder() {
                 store.remember(blocks);
             } else if let Some(marker) = blocks.first_chunk() {
-                store.write(blocks, BlockMarker::from_bytes(marker).end);
+                store.write(blocks.to_vec(), BlockMarker::from_bytes(marker).end);
             }
             return Ok(());
         }
@@ -311,8 +311,8 @@ impl Delivery {
             // What a recorder's log begins with says what came before its first block.
             Target::Memory(Filler(store)) if store.is_recorder() => {}
             Target::Memory(Filler(store)) => {
-                if let Some(marker) = blocks.first_chunk() {
-                    store.write(&blocks, BlockMarker::from_bytes(marker).end);
+                if let Some(marker) = blocks.first_chunk().map(BlockMarker::from_bytes) {
+                    store.write(blocks, marker.end);
                 }
             }
             Target::Queue(queue) => queue.put(blocks),

@@ -9,7 +9,7 @@
 use crate::buffer_reader::{Losses, count_events};
 use crate::counter::Tally;
 use crate::error::{EmitError, ResizeError};
-use crate::format::{CapNo, END_MARKER, Header};
+use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
 use crate::missed::Missed;
 use crate::policy::Policy;
 use crate::relay::Mender;
@@ -458,14 +458,16 @@ impl Intake {
         self.state().put
     }
 
-    /// Bytes of the write that comes next; `None` where the next thing before the mark is none.
+    /// Bytes of memory that what comes next may take; `None` where nothing comes before the mark.
     pub(crate) fn next_memory(&self, mark: u64) -> Option<usize> {
         let state = self.state();
         let position = state.put - state.queue.len() as u64;
-        match state.queue.front() {
-            Some(Entry::Write(write)) if position < mark => Some(write.memory()),
-            _ => None,
-        }
+        let next = state.queue.front().filter(|_| position < mark)?;
+        Some(match next {
+            // A marker may be put before it.
+            Entry::Write(write) => write.memory().max(write.len() + BlockMarker::LEN),
+            Entry::Lost(missed) => missed.told_len(),
+        })
     }
 
     /// Takes out what comes next, as far as it is before the mark.

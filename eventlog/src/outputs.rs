@@ -290,12 +290,24 @@ impl Outputs {
         let Some(store) = self.store().map(Arc::clone) else {
             return;
         };
-        let body = &write[BlockMarker::LEN..];
+        self.announce(marker, &write[BlockMarker::LEN..], notable);
+        store.keep(marker, write);
+    }
+
+    /// Hands a block out to all but memory, where blocks are kept in memory; that is given it
+    /// [together with others](Self::keep_together).
+    pub(crate) fn announce(&mut self, marker: &BlockMarker, body: &[u8], notable: &[u32]) {
         self.look_at(marker, body, notable);
         let Primary::Writer { delivery, .. } = &mut self.primary;
         delivery.count_block(body.len());
         self.offer(marker, body);
-        store.keep(marker, write);
+    }
+
+    /// Puts blocks into memory as one chunk, the latest of which ends at `end`.
+    pub(crate) fn keep_together(&self, blocks: Vec<u8>, end: u64) {
+        if let (Some(store), false) = (self.store(), blocks.is_empty()) {
+            store.write(blocks, end);
+        }
     }
 
     /// Takes in what another writer's block tells.

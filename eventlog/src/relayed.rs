@@ -92,6 +92,27 @@ struct Passed {
     blocks: u64,
 }
 
+/// Blocks that memory keeps as one chunk, and counts as one: many may be short.
+#[derive(Default)]
+struct Together {
+    blocks: Vec<u8>,
+    /// The latest end of them.
+    end: u64,
+}
+
+impl Together {
+    fn add(&mut self, marker: &BlockMarker, parts: [&[u8]; 2]) {
+        for part in parts {
+            self.blocks.extend_from_slice(part);
+        }
+        self.end = self.end.max(marker.end);
+    }
+
+    fn keep(self, outputs: &Outputs) {
+        outputs.keep_together(self.blocks, self.end);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Relayed {
     intake: Arc<Intake>,
@@ -191,15 +212,23 @@ impl Relayed {
         mut missed: Missed,
         extent: Extent,
     ) -> io::Result<()> {
+        let in_memory = outputs.store().is_some();
+        let mut together = Together::default();
         let mut outcome = Ok(());
         for block in missed.take_told() {
             let Some(marker) = block.first_chunk().map(BlockMarker::from_bytes) else {
                 continue;
             };
             self.passed.entry(marker.cap).or_default().blocks += 1;
-            let done = outputs.pass_on(&marker, &block[BlockMarker::LEN..], &[], extent);
-            outcome = outcome.and(done);
+            let body = &block[BlockMarker::LEN..];
+            if in_memory {
+                outputs.announce(&marker, body, &[]);
+                together.add(&marker, [&block, &[]]);
+            } else {
+                outcome = outcome.and(outputs.pass_on(&marker, body, &[], extent));
+            }
         }
+        together.keep(outputs);
         outcome
     }
 
@@ -222,6 +251,24 @@ impl Relayed {
                 if ends_round || outputs.sticky().remembers_too_many() {
                     outputs.end_round();
                 }
+            }
+            return Ok(());
+        }
+        if outputs.store().is_some() {
+            let mut together = Together::default();
+            let mut ends_round = false;
+            for piece in pieces {
+                let Some((marker, body)) = piece.block() else {
+                    continue;
+                };
+                let content = piece.content();
+                ends_round |= self.count(&marker, content);
+                outputs.announce(&marker, body, self.mender.notable(content));
+                together.add(&marker, piece.parts());
+            }
+            together.keep(outputs);
+            if ends_round || outputs.sticky().remembers_too_many() {
+                outputs.end_round();
             }
             return Ok(());
         }

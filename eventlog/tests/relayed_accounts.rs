@@ -3,8 +3,8 @@
 
 mod relay_support;
 
-use ghc_eventlog::format::{Header, LossCause};
-use ghc_eventlog::{BlockWriter, EmitError, EventLog, Sink};
+use ghc_eventlog::format::{END_MARKER, Header, LossCause};
+use ghc_eventlog::{BlockWriter, EmitError, EventLog, Policy, Sink, WhenFull};
 use relay_support::{messages, read};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -105,4 +105,51 @@ fn losses_of_every_capability_are_told_though_the_sink_refuses_the_first() {
     assert_eq!(texts.len(), 1 + 800 * taken);
     let lost = |cap, events| (Some(cap), LossCause::Full, events);
     assert_eq!(losses, [lost(0, 800), lost(1, 900), lost(2, 900)]);
+}
+
+#[test]
+fn what_tells_of_losses_takes_no_more_memory_than_there_is() {
+    const BUDGET: usize = 200_000;
+    let (sink, chunks) = Sink::chunks(BUDGET, WhenFull::DropNewest);
+    let builder = EventLog::builder()
+        .buffer_size(70_000)
+        .policy(Policy::OverwriteOldest);
+    let (log, writer) = builder.relayed(sink, Header::standard()).unwrap();
+    for number in 0..300 {
+        writer.write(&numbered(0, number * 1_000, 800)).unwrap();
+        let _ = log.flush();
+        let used = chunks.used();
+        assert!(used <= BUDGET, "{used} bytes after {number} writes");
+    }
+    let mut taken = chunks.header();
+    let mut take = || {
+        while let Ok(chunk) = chunks.chunk() {
+            taken.extend_from_slice(&chunk);
+        }
+    };
+    take();
+    let statistics = log.stop().unwrap();
+    take();
+    taken.extend(END_MARKER);
+    let (texts, losses) = read(&taken);
+    let told: u64 = losses.iter().map(|(_, _, events)| events).sum();
+    assert!(told > 0);
+    assert_eq!(told, statistics.lost().overwritten);
+    assert_eq!(texts.len() as u64 + told, 300 * 800);
+}
+
+#[test]
+fn a_write_of_many_short_blocks_takes_no_more_memory_than_there_is() {
+    const BUDGET: usize = 400_000;
+    let (sink, chunks) = Sink::chunks(BUDGET, WhenFull::DropNewest);
+    let (log, writer) = EventLog::builder()
+        .relayed(sink, Header::standard())
+        .unwrap();
+    for number in 0..20 {
+        let blocks = (0..800).map(|block| numbered(0, 1_000 * number + block, 1));
+        writer.write(&blocks.collect::<Vec<_>>().concat()).unwrap();
+        let _ = log.flush();
+        let used = chunks.used();
+        assert!(used <= BUDGET, "{used} bytes after {number} writes");
+    }
 }
