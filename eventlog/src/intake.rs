@@ -68,7 +68,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dropped {
     pub(crate) full: u64,
-    pub(crate) overwritten: u64,
+    pub(crate) overwritten: Tally,
     pub(crate) stopped: u64,
 }
 
@@ -228,7 +228,7 @@ impl State {
                     Losses::full(tally)
                 }
                 Cause::Overwritten => {
-                    dropped.overwritten += tally.events;
+                    dropped.overwritten += tally;
                     Losses::overwritten(tally)
                 }
                 Cause::Stopped => {
@@ -423,7 +423,11 @@ impl Intake {
         if counted {
             state.used -= size;
         }
-        let limit = state.limit().saturating_sub(state.used);
+        // No more writes come to a log that has ended.
+        let limit = match state.closed {
+            false => state.limit().saturating_sub(state.used),
+            true => 0,
+        };
         state.spares.put(memory);
         let gone = state.spares.shrink_to(limit, size);
         drop(state);
@@ -483,7 +487,12 @@ impl Intake {
 
     /// Takes nothing in from now on. What is being copied just now is counted as come too late.
     pub(crate) fn close(&self) {
-        self.state().closed = true;
+        let mut state = self.state();
+        state.closed = true;
+        let idle = state.spares.shrink_to(0, 0);
+        // Freed without the lock.
+        drop(state);
+        drop(idle);
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -325,9 +325,10 @@ impl Relayed {
         for (owner, dropped) in &counts.lost {
             of(*owner, &|statistics| {
                 // What was taken in and overwritten before the collector came to it.
-                statistics.events += dropped.overwritten;
+                statistics.events += dropped.overwritten.events;
+                statistics.bytes += dropped.overwritten.bytes;
                 statistics.lost.full = dropped.full;
-                statistics.lost.overwritten = dropped.overwritten;
+                statistics.lost.overwritten = dropped.overwritten.events;
                 statistics.lost.stopped = dropped.stopped;
             });
         }

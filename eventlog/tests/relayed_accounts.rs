@@ -153,3 +153,42 @@ fn a_write_of_many_short_blocks_takes_no_more_memory_than_there_is() {
         assert!(used <= BUDGET, "{used} bytes after {number} writes");
     }
 }
+
+#[test]
+fn the_bytes_of_overwritten_writes_are_counted_with_their_events() {
+    let sink = Choosy::default();
+    let builder = EventLog::builder()
+        .buffer_size(70_000)
+        .policy(Policy::OverwriteOldest);
+    let started = builder.relayed(Sink::writer(sink.clone()), Header::standard());
+    let (log, writer) = started.unwrap();
+    sink.refuse(Refused::Everything);
+    writer.write(&numbered(0, 0, 1)).unwrap();
+    log.flush().unwrap_err();
+    let write = numbered(0, 1_000, 800);
+    for _ in 0..12 {
+        writer.write(&write).unwrap();
+    }
+    sink.refuse(Refused::Nothing);
+    let statistics = log.stop().unwrap();
+    let of = statistics.capabilities[0];
+    assert!(of.lost.overwritten > 0);
+    let first = numbered(0, 0, 1).len() - 24;
+    assert_eq!(of.events, 12 * 800 + 1);
+    assert_eq!(of.bytes, 12 * (write.len() as u64 - 24) + first as u64);
+}
+
+#[test]
+fn a_log_that_has_been_stopped_keeps_no_memory_for_writes() {
+    let (log, writer) = EventLog::builder()
+        .relayed(Sink::null(), Header::standard())
+        .unwrap();
+    for number in 0..20 {
+        writer.write(&numbered(0, number * 10_000, 10_000)).unwrap();
+        log.flush().unwrap();
+    }
+    assert!(log.statistics().shared.memory > 0);
+    let statistics = log.stop().unwrap();
+    assert_eq!(statistics.shared.memory, 0);
+    assert_eq!(writer.write(&numbered(0, 0, 1)), Err(EmitError::Stopped));
+}
