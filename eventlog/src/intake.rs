@@ -387,6 +387,8 @@ impl Intake {
         // The longest part, without the lock.
         let content = self.content(bytes);
         let mut state = self.state();
+        // Nobody would tell of it any more where it is missing.
+        let cause = if state.closed { Cause::Stopped } else { cause };
         let missed = state.drop_content(&content, cause);
         match cause {
             Cause::Full | Cause::Overwritten => {
@@ -599,5 +601,39 @@ impl BlockWriter {
     /// ```
     pub fn write(&self, bytes: &[u8]) -> Result<(), EmitError> {
         self.0.write(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{BlockMarker, Event};
+
+    #[test]
+    fn a_write_that_finds_no_room_while_the_log_ends_comes_too_late() {
+        let header = Header::standard();
+        let policy = Policy::DropNewest;
+        let measure = Mender::under(header.clone());
+        let header = Arc::new(header.clone());
+        let intake = Intake::new(1 << 16, policy, Arc::default(), measure, header);
+        let mut body = Vec::new();
+        Event::GcStart.encode_to_vec(5, &mut body);
+        let marker = BlockMarker {
+            begin: 5,
+            size: (BlockMarker::LEN + body.len()) as u32,
+            end: 5,
+            cap: None,
+        };
+        let write = [&marker.encode(), &body[..]].concat();
+        assert_eq!(intake.drop_write(&write, Cause::Full), Err(EmitError::Full));
+        let end = intake.mark();
+        assert!(matches!(intake.take(end), Some(Entry::Lost(_))));
+        // It was found to be too much before, and the end comes while its events are counted.
+        intake.close();
+        let late = intake.drop_write(&write, Cause::Full);
+        assert_eq!(late, Err(EmitError::Stopped));
+        assert_eq!(intake.mark(), end, "nothing is told behind the end");
+        let lost = intake.counts().lost[&None];
+        assert_eq!((lost.full, lost.stopped), (1, 1));
     }
 }
