@@ -3,6 +3,12 @@
 # Haskell programs, and eventlog.pc for pkg-config. PROFILE=dev builds it without optimisation; DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 prefix=${1:?usage: install.sh PREFIX}
+case $prefix in
+-*)
+    echo "usage: install.sh PREFIX" >&2
+    exit 2
+    ;;
+esac
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 case $prefix in
 /*) ;;
