@@ -315,7 +315,7 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 
 fn parse_span(text: &str) -> Result<u64, String> {
     match parse_seconds(text)? {
-        0 => Err("a span of time is longer than nothing".to_owned()),
+        0 => Err("a span of time is at least 0.000000001 seconds".to_owned()),
         span => Ok(span),
     }
 }
@@ -328,10 +328,16 @@ fn parse_size(text: &str) -> Result<u64, String> {
         Some(number) => (number, 1u64 << 30),
         None => (text, 1),
     };
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits {
+        return Err("a size is a number of bytes, with K, M or G behind it or not".to_owned());
+    }
     let parsed = number.parse::<u64>().ok();
-    parsed
-        .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| "a size is a number of bytes, with K, M or G behind it or not".to_owned())
+    match parsed.and_then(|number| number.checked_mul(factor)) {
+        Some(0) => Err("a size is at least 1 byte".to_owned()),
+        Some(size) => Ok(size),
+        None => Err(format!("a size is at most {} bytes", u64::MAX)),
+    }
 }
 
 /// Tell what profiled objects carry, and whether a program would load them

@@ -60,6 +60,9 @@ pub(crate) fn by_time(
     skip: impl FnMut(&Gap),
 ) -> Result<EventsByTime<File>, Fault> {
     let Some(file) = seekable(name).map_err(Fault::Io)? else {
+        if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_dir()) {
+            return Err(Fault::Io(ErrorKind::IsADirectory.into()));
+        }
         let text = "not a file in which one can go back, as the order of time asks for: \
                     'eventlog record SOURCE -o FILE' makes one of a pipe, a socket, or - for standard input";
         return Err(Fault::Io(io::Error::other(text)));

@@ -1,6 +1,7 @@
 //! How a run went, as an exit code, and how faults are told.
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// From the best to the worst, so that the outcome of many files is the greatest.
@@ -22,5 +23,6 @@ impl From<Outcome> for ExitCode {
 
 /// Tells a fault of a file, on standard error.
 pub(crate) fn complain(file: &str, reason: &dyn Display) {
-    eprintln!("eventlog: {file}: {reason}");
+    // Where nobody reads it the exit code still tells; `eprintln!` would panic.
+    let _ = writeln!(io::stderr(), "eventlog: {file}: {reason}");
 }

@@ -134,7 +134,7 @@ fn source(name: &str, at_end: AtEnd) -> io::Result<Source> {
             let Some(address) = host_and_port(name) else {
                 return Err(error);
             };
-            return connect(address);
+            return connect(address.map_err(io::Error::other)?);
         }
     };
     #[cfg(unix)]
@@ -153,7 +153,7 @@ fn source(name: &str, at_end: AtEnd) -> io::Result<Source> {
 }
 
 /// Host and port, if a name can be read so. An IPv6 address stands in brackets.
-fn host_and_port(name: &str) -> Option<(&str, u16)> {
+fn host_and_port(name: &str) -> Option<Result<(&str, u16), String>> {
     let (host, port) = name.rsplit_once(':')?;
     let bare = host
         .strip_prefix('[')
@@ -162,7 +162,13 @@ fn host_and_port(name: &str) -> Option<(&str, u16)> {
     if host.is_empty() || host.contains('/') || (bare.is_none() && host.contains(':')) {
         return None;
     }
-    Some((host, port.parse().ok()?))
+    if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(match port.parse() {
+        Ok(port) => Ok((host, port)),
+        Err(_) => Err(format!("no such file, and a port is at most {}", u16::MAX)),
+    })
 }
 
 fn connect(address: (&str, u16)) -> io::Result<Source> {
@@ -207,20 +213,18 @@ mod tests {
 
     #[test]
     fn a_host_has_a_port() {
-        assert_eq!(host_and_port("localhost:80"), Some(("localhost", 80)));
-        assert_eq!(host_and_port("10.0.0.1:65535"), Some(("10.0.0.1", 65_535)));
-        assert_eq!(host_and_port("[::1]:9000"), Some(("::1", 9000)));
+        assert_eq!(host_and_port("localhost:80"), Some(Ok(("localhost", 80))));
+        assert_eq!(
+            host_and_port("10.0.0.1:65535"),
+            Some(Ok(("10.0.0.1", 65_535)))
+        );
+        assert_eq!(host_and_port("[::1]:9000"), Some(Ok(("::1", 9000))));
         for name in [
-            "log",
-            ":80",
-            "host:",
-            "host:65536",
-            "::1:80",
-            "a/b:80",
-            "host:x",
+            "log", ":80", "host:", "host:+80", "::1:80", "a/b:80", "host:x",
         ] {
             assert_eq!(host_and_port(name), None, "{name}");
         }
+        assert!(matches!(host_and_port("host:65536"), Some(Err(_))));
     }
 
     #[test]

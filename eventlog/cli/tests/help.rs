@@ -68,6 +68,7 @@ fn wrong_usage_is_told_with_code_2() {
         vec!["split", "a", "-o", "b", "--every", "0"],
         vec!["split", "a", "-o", "b", "--from", "1.0000000001"],
         vec!["split", "a", "-o", "b", "--size", "64T"],
+        vec!["split", "a", "-o", "b", "--size", "0"],
         vec!["flamegraph"],
         vec!["flamegraph", "a", "b"],
         vec!["renumber", "a"],
@@ -76,5 +77,25 @@ fn wrong_usage_is_told_with_code_2() {
         let ran = run(&args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
         assert!(!ran.err.is_empty());
+    }
+}
+
+#[test]
+fn a_size_that_cannot_be_is_told_with_its_bound() {
+    for (size, bound) in [
+        ("0", "at least 1 byte"),
+        ("0K", "at least 1 byte"),
+        ("18446744073709551616", "at most 18446744073709551615 bytes"),
+        ("17179869184G", "at most 18446744073709551615 bytes"),
+        ("K", "a number of bytes"),
+        ("+1", "a number of bytes"),
+    ] {
+        let ran = run(["split", "a", "-o", "b", "--size", size]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{size}");
+        assert!(
+            ran.err.contains(size) && ran.err.contains(bound),
+            "{}",
+            ran.err
+        );
     }
 }

@@ -313,6 +313,10 @@ fn what_cannot_be_opened_is_told() {
         (path(&dead), "Connection refused"),
         // Where nothing has been served for decades.
         ("127.0.0.1:1", "Connection refused"),
+        (
+            "127.0.0.1:65536",
+            "no such file, and a port is at most 65535\n",
+        ),
     ] {
         for args in [
             vec!["tail", source],

@@ -590,6 +590,14 @@ fn nothing_is_overwritten_that_is_read_and_faults_of_files_are_told() {
     }
     assert!(fs::read(&file).unwrap() == bytes);
     assert!(!stem.exists());
+    for args in [
+        vec!["split", path(dir.path()), "-o", path(&stem), "--caps"],
+        vec!["merge", path(&other), path(dir.path()), "-o", path(&stem)],
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+        assert!(ran.err.ends_with(": is a directory\n"), "{}", ran.err);
+    }
     let args = ["split", path(&file), "-o", path(&stem), "--from", "100"];
     let ran = run(args);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));

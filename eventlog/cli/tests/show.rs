@@ -230,3 +230,14 @@ fn a_missing_file_is_told() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.starts_with("eventlog: /nonexistent/log: "));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_fault_that_nobody_reads_is_an_exit_code() {
+    for verb in ["check", "show", "stats", "tail", "objects"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut child = command([verb, "/nonexistent/log"]);
+        let status = child.stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{verb}");
+    }
+}
