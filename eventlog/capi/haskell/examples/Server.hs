@@ -10,10 +10,14 @@ import Debug.Trace
 import GHC.Conc (labelThread)
 import GHC.Eventlog.Live
 import System.Environment
+import System.Exit (die)
 
 main :: IO ()
 main = do
-  [socket, seconds] <- getArgs
+  arguments <- getArgs
+  (socket, seconds) <- case arguments of
+    [socket, seconds] -> pure (socket, seconds)
+    _ -> die "usage: server SOCKET SECONDS"
   listenEventLog socket
   forM_ ["accepts", "answers", "tidies up"] $ \what -> forkIO $ do
     me <- myThreadId

@@ -62,7 +62,9 @@ struct Generation {
 
 impl Generation {
     fn load(path: &Path, objects: Objects) -> Result<Self, Box<dyn Error>> {
-        let written = fs::metadata(path)?.modified()?;
+        let written = fs::metadata(path)
+            .and_then(|file| file.modified())
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         // SAFETY: whoever names the object says that it keeps the contract.
         let object = unsafe { objects.load(path, LoadOptions::new()) }?;
         // SAFETY: as above, and this is the function's type in every generation.
