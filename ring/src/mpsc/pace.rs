@@ -8,8 +8,8 @@
 use super::word::{Seq, Tail};
 use crate::primitive::{AtomicU64, Ordering, PAUSES_COUNT, pause};
 
-/// Runs that make a look worth the while.
-const MANY: usize = 32;
+/// Runs that make a look worth the while: as many as have their flags in one line.
+const MANY: usize = 64;
 
 /// Pauses that a look is put off at most.
 const MOST_BEFORE_A_LOOK: u32 = 32;
