@@ -167,7 +167,8 @@ impl<T> Consumer<T> {
             return Ok(());
         }
         if self.find(false, false) {
-            self.looks.found(self.runs_found, self.limit == self.len);
+            let all = self.limit == self.len;
+            self.looks.found(self.runs_found, self.len, all);
             return Ok(());
         }
         self.looks.found_nothing();

@@ -8,8 +8,14 @@
 use super::word::{Seq, Tail};
 use crate::primitive::{AtomicU64, Ordering, PAUSES_COUNT, pause};
 
-/// Runs that make a look worth the while: as many as have their flags in one line.
-const MANY: usize = 64;
+/// Runs that make a look at a chunk of so many slots worth the while: as many as have their flags in one line, or half of
+/// that where they would be all that a chunk has.
+const fn many(chunk_len: usize) -> usize {
+    if chunk_len < 128 { 32 } else { 64 }
+}
+
+/// Runs beyond which a look is put off less. In between, it is put off as long as before.
+const ENOUGH: usize = 96;
 
 /// Pauses that a look is put off at most.
 const MOST_BEFORE_A_LOOK: u32 = 32;
@@ -71,17 +77,18 @@ impl Looks {
         }
     }
 
-    /// Tells of a look that has found something: how many runs, and whether it has come to the chunk's end.
+    /// Tells of a look that has found something: how many runs, in a chunk of how many slots, and whether it has come
+    /// to the chunk's end.
     #[inline]
-    pub(super) fn found(&mut self, runs: usize, all: bool) {
+    pub(super) fn found(&mut self, runs: usize, chunk_len: usize, all: bool) {
         if self.rest != 0 {
             self.rest -= 1;
         } else if runs < 2 {
             // Whoever answers item by item is not to wait.
             self.pauses = 0;
-        } else if runs > 2 * MANY {
+        } else if runs > ENOUGH {
             self.pauses /= 2;
-        } else if runs < MANY && !all {
+        } else if runs < many(chunk_len) && !all {
             self.pauses = (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK);
         }
     }
@@ -197,26 +204,30 @@ mod tests {
 
     #[test]
     fn looks_are_put_off_only_while_each_finds_some() {
-        let mut looks = Looks::default();
-        looks.found(1, false);
-        looks.found(MANY, false);
-        looks.found(MANY - 1, true);
-        assert_eq!(looks.pauses, 0, "one, many, or all");
-        looks.found(2, false);
-        assert_eq!(looks.pauses, 1);
-        for _ in 0..40 {
-            looks.found(MANY - 1, false);
+        for (len, many) in [(32, 32), (64, 32), (128, 64), (1 << 20, 64)] {
+            let mut looks = Looks::default();
+            looks.found(1, len, false);
+            looks.found(many, len, false);
+            looks.found(many - 1, len, true);
+            assert_eq!(looks.pauses, 0, "one, many, or all of {len}");
+            looks.found(2, len, false);
+            assert_eq!(looks.pauses, 1);
+            for _ in 0..40 {
+                looks.found(many - 1, len, false);
+            }
+            assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
+            looks.found(ENOUGH, len, false);
+            assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
+            looks.found(ENOUGH + 1, len, false);
+            assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK / 2);
+            for _ in 0..MOST_BEFORE_A_LOOK.ilog2() {
+                looks.found_nothing();
+            }
+            assert_eq!(looks.pauses, 0);
+            looks.found(2, len, false);
+            looks.found(1, len, false);
+            assert_eq!(looks.pauses, 0);
         }
-        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
-        looks.found(2 * MANY + 1, false);
-        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK / 2);
-        for _ in 0..MOST_BEFORE_A_LOOK.ilog2() {
-            looks.found_nothing();
-        }
-        assert_eq!(looks.pauses, 0);
-        looks.found(2, false);
-        looks.found(1, false);
-        assert_eq!(looks.pauses, 0);
     }
 
     #[test]
@@ -232,11 +243,11 @@ mod tests {
                     continue;
                 }
             }
-            looks.found(10, false);
+            looks.found(10, 128, false);
         }
         assert!((1_000..=10_000).contains(&pauses), "{pauses} pauses");
         while !(looks.are_put_off() && looks.are_checked()) {
-            looks.found(10, false);
+            looks.found(10, 128, false);
         }
         looks.learn(true);
         assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK, "it goes on where it pays");
