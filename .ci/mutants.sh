@@ -3,4 +3,4 @@
 # fit are named in the report.
 . "$(dirname "$0")/setup.sh"
 
-cargo run --quiet -p loom-tests --bin mutants -- --budget "${MUTANTS_BUDGET:-300}" "$@"
+cargo run --quiet -p loom-tests --bin mutants -- --budget "${MUTANTS_BUDGET:-200}" "$@"

@@ -10,6 +10,7 @@ export PROPTEST_CASES=${PROPTEST_CASES:-16}
 # Under load, the shape of a ring changes so often; what is to be seen shows soon.
 export CHUNKRING_RESIZES=${CHUNKRING_RESIZES:-2000}
 export EVENTLOG_ROUNDS=${EVENTLOG_ROUNDS:-30}
+export EVENTLOG_SOAK_STEPS=${EVENTLOG_SOAK_STEPS:-6}
 # std prints a backtrace under a lock of its own that ThreadSanitizer knows nothing of, and tests panic on purpose.
 export RUST_BACKTRACE=0
 # The harness shares the output that it captures with every thread that a test starts, and the prebuilt libtest reads it.

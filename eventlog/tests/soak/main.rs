@@ -44,8 +44,6 @@ const OTHERS: usize = 2;
 const QUEUE: usize = 1 << 20;
 /// Sinks that are kept to be continued.
 const SAVED: usize = 3;
-/// Things that are done before the next look at the memory.
-const STEPS: usize = 20;
 /// Rounds that are made in any case, the first of which is not measured.
 const ROUNDS: usize = 4;
 /// Bytes that may be in use more than at another time when all is at rest: those chunks, and some pieces that are small.
@@ -468,6 +466,12 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
             .expect("EVENTLOG_SOAK_SECONDS is a number of seconds")
     });
     let length = Duration::from_secs_f64(length);
+    // Things that are done before the next look at the memory: fewer where everything is slow.
+    let told = std::env::var("EVENTLOG_SOAK_STEPS").ok();
+    let steps = told.map_or(20, |steps| {
+        let steps = steps.parse::<u32>();
+        steps.expect("EVENTLOG_SOAK_STEPS is a number")
+    });
     let content = Content::new(LASTING, true);
     let alive = Arc::default();
     let first = Check::new(&content, true, vec![], &alive);
@@ -515,7 +519,7 @@ fn a_log_that_everything_is_done_to_loses_nothing_uncounted_and_no_memory() {
         let mut report = Report::new();
         while report.start.elapsed() < length || at_rest.len() < ROUNDS {
             soak.leave_and_return();
-            for _ in 0..STEPS {
+            for _ in 0..steps {
                 soak.step();
             }
             let memory = soak.rest(orders);
