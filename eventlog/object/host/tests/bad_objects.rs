@@ -233,6 +233,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> usize {
 
 #[test]
 fn cost_centres_at_the_end_of_all_addresses_are_not_looked_at() {
+    let _alone = support::alone();
     let mut bytes = fs::read(bad("plain", &[])).unwrap();
     let top = u64::MAX - 15;
     // The wish for a stack becomes a segment that reaches beyond the last address.
