@@ -144,15 +144,17 @@ pub(crate) fn mapped_objects() -> Vec<String> {
         .collect()
 }
 
-/// What open file descriptors are of. Left out is what the C library and the sanitizers read on any thread at any
-/// time, as when a new thread first allocates: how many cores there are, and the memory map.
+/// The files, and copies of objects, that open descriptors are of. Left out is what the C library and the sanitizers
+/// open on any thread at any time: a new thread that first allocates asks how many cores there are, and a
+/// report goes through pipes.
 pub(crate) fn descriptors() -> Vec<PathBuf> {
-    let entries = fs::read_dir("/proc/self/fd").unwrap();
-    let targets = entries.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
     let anybodys = |target: &PathBuf| {
-        target.starts_with("/sys/devices/system/cpu")
+        !target.is_absolute()
+            || target.starts_with("/sys/devices/system/cpu")
             || target.starts_with("/proc") && target.ends_with("maps")
     };
+    let entries = fs::read_dir("/proc/self/fd").unwrap();
+    let targets = entries.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
     let mut targets: Vec<PathBuf> = targets.filter(|target| !anybodys(target)).collect();
     targets.sort_unstable();
     targets
