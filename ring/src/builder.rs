@@ -56,6 +56,31 @@ struct Kind {
     overwritable: bool,
 }
 
+impl Kind {
+    /// The longest chunk that can exist at all.
+    fn longest<T>(&self, form: Form<T>) -> usize {
+        self.round_down(form.max_len().min(self.max_chunk_len))
+    }
+
+    /// The length that a chunk gets where `len` is asked for. What is too long stays so.
+    fn round_up(&self, len: usize) -> usize {
+        if self.powers_of_two {
+            len.checked_next_power_of_two().unwrap_or(len)
+        } else {
+            len
+        }
+    }
+
+    /// The longest length that a chunk can get and that is not more than `len`.
+    fn round_down(&self, len: usize) -> usize {
+        if self.powers_of_two {
+            len.checked_ilog2().map_or(0, |bits| 1 << bits)
+        } else {
+            len
+        }
+    }
+}
+
 /// What was asked for: the shape depends on the size of an item only where it is left open.
 #[derive(Clone, Debug)]
 enum Shape {
@@ -140,9 +165,17 @@ impl Builder {
     /// with, as far as their slots stay within `isize::MAX`. The table takes 64 bytes for each,
     /// rounded up to a power of two.
     ///
+    /// This makes room and takes none away: a number below what the ring begins with, or below what its
+    /// [policy](Self::policy) lets it grow to, changes nothing. How many chunks a ring has is said by
+    /// [`new`](Self::new).
+    ///
     /// ```
-    /// let (producer, _consumer) = chunkring::Builder::new(64, 4).max_chunks(64).spsc::<u8>()?;
+    /// use chunkring::Builder;
+    ///
+    /// let (producer, _consumer) = Builder::new(64, 4).max_chunks(64).spsc::<u8>()?;
     /// producer.control().set_chunks(64)?;
+    /// let (producer, _consumer) = Builder::new(64, 100).max_chunks(10).spsc::<u8>()?;
+    /// assert_eq!((producer.control().chunks(), producer.control().max_chunks()), (100, 128));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -153,7 +186,8 @@ impl Builder {
 
     /// Bytes that each chunk has before its first slot, for whoever [takes it
     /// out](crate::spsc::Consumer::take_chunk) to put a header there; see
-    /// [`OwnedChunk::headroom_mut`](crate::OwnedChunk::headroom_mut). None where this is not called.
+    /// [`OwnedChunk::headroom_mut`](crate::OwnedChunk::headroom_mut). None where this is not called. A ring is
+    /// refused ([`BuildError::HeadroomTooLarge`]) where it and the chunk's slots exceed the address space.
     ///
     /// ```
     /// let builder = chunkring::Builder::new(4096, 4).headroom(24);
@@ -233,8 +267,8 @@ impl Builder {
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors
-    /// [`BuildError`] where the shape is impossible or memory cannot be had; nothing is left
-    /// allocated then.
+    /// [`BuildError`] where the shape is impossible, or memory for it cannot be had or exceeds the
+    /// [pool](Self::pool)'s budget; nothing is left allocated then.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(16, 4).spsc()?;
@@ -245,11 +279,12 @@ impl Builder {
     pub fn spsc<T>(&self) -> Result<(spsc::Producer<T>, spsc::Consumer<T>), BuildError> {
         let kind = Kind {
             max_entries: spsc::shared::MAX_ENTRIES,
-            max_chunk_len: usize::MAX,
+            // Positions reach no farther.
+            max_chunk_len: isize::MAX as usize,
             powers_of_two: false,
             overwritable: self.overwritable || self.policy == Policy::Overwrite,
         };
-        spsc::ring(self.plan(&kind, Form::new(self.headroom))?)
+        spsc::ring(self.plan(&kind, Form::new())?)
     }
 
     /// Makes a multi-producer single-consumer ring. Chunk lengths are rounded up to powers of two.
@@ -260,8 +295,9 @@ impl Builder {
     /// [`preallocate`](Self::preallocate) asks for it.
     ///
     /// # Errors
-    /// [`BuildError`] where the shape is impossible (a chunk has at most 2^24 slots) or memory cannot
-    /// be had; nothing is left allocated then.
+    /// [`BuildError`] where the shape is impossible (a chunk has at most 2^24 slots, and there are at most
+    /// 2^32 of them), or memory for it cannot be had or exceeds the [pool](Self::pool)'s budget; nothing
+    /// is left allocated then.
     ///
     /// ```
     /// let (mut producer, mut consumer) = chunkring::Builder::new(16, 4).mpsc()?;
@@ -280,58 +316,59 @@ impl Builder {
             powers_of_two: true,
             overwritable: true,
         };
-        mpsc::ring(&self.plan(&kind, Form::with_flags(self.headroom))?)
+        mpsc::ring(&self.plan(&kind, Form::with_flags())?)
     }
 
     /// The shape, checked for one kind of ring.
-    fn plan<T>(&self, kind: &Kind, form: Option<Form<T>>) -> Result<Plan<T>, BuildError> {
-        let item_size = size_of::<T>();
-        let (chunk_len, chunks) = self.resolve(item_size, kind)?;
-        let too_large = BuildError::TooLarge {
-            chunk_len,
-            chunks,
-            item_size,
-        };
-        let form = form.ok_or(too_large)?;
-        let mut grown = 1;
-        if let Policy::Grow { max_chunks } = self.policy {
-            let max = (isize::MAX as usize / chunk_len).min(kind.max_entries);
-            if max_chunks == 0 {
-                return Err(BuildError::ZeroChunks);
-            }
-            if max_chunks > max && max != 0 {
-                let chunks = max_chunks;
-                return Err(BuildError::TooManyChunks { chunks, max });
-            }
-            grown = max_chunks;
+    fn plan<T>(&self, kind: &Kind, form: Form<T>) -> Result<Plan<T>, BuildError> {
+        let (chunk_len, chunks) = self.resolve(size_of::<T>(), kind)?;
+        let longest = kind.longest(form);
+        if chunk_len > longest {
+            return Err(BuildError::ChunkTooLong {
+                chunk_len: match self.shape {
+                    // As it was asked for: it may have been rounded up.
+                    Shape::Exact { chunk_len, .. } => chunk_len,
+                    Shape::Capacity(_) => chunk_len,
+                },
+                max: longest,
+            });
         }
+        let headroom = self.headroom;
+        let form = form
+            .with_headroom(headroom, chunk_len)
+            .map_err(|max| BuildError::HeadroomTooLarge { headroom, max })?;
+        let grown = match self.policy {
+            Policy::Grow { max_chunks: 0 } => return Err(BuildError::ZeroChunks),
+            Policy::Grow { max_chunks } => max_chunks,
+            _ => 1,
+        };
         let least = chunks.max(self.max_chunks.unwrap_or(1)).max(grown);
+        // Half the range of a position tells "ahead" from "behind" after a wrap-around.
+        let most = (isize::MAX as usize / chunk_len).min(kind.max_entries);
+        let too_many = BuildError::TooManyChunks {
+            chunks: least,
+            chunk_len,
+            max: most,
+        };
+        if least > most {
+            return Err(too_many);
+        }
         let entries = least
             .max(self.max_chunks.unwrap_or(DEFAULT_ENTRIES))
             .checked_next_power_of_two()
-            .filter(|entries| *entries <= kind.max_entries)
-            .ok_or(too_large)?;
-        let longest = form.max_len().min(kind.max_chunk_len);
-        // Half the range of a position tells "ahead" from "behind" after a wrap-around.
-        let max_chunks = entries.min(isize::MAX as usize / chunk_len);
-        if max_chunks < least || chunk_len > longest {
-            return Err(too_large);
-        }
+            .ok_or(too_many)?;
+        let max_chunks = entries.min(most);
         let pool = match &self.pool {
             Some(pool) => pool.clone(),
             None => Pool::new(usize::MAX)?,
         };
-        let max_chunk_len = longest.min(isize::MAX as usize / max_chunks);
+        let longest = kind.longest(form).min(isize::MAX as usize / max_chunks);
         Ok(Plan {
             chunk_len,
             chunks,
             entries,
             max_chunks,
-            max_chunk_len: if kind.powers_of_two {
-                1 << max_chunk_len.ilog2()
-            } else {
-                max_chunk_len
-            },
+            max_chunk_len: kind.round_down(longest),
             preallocate: self.preallocate,
             shares_pool: self.pool.is_some(),
             policy: self.policy,
@@ -344,27 +381,20 @@ impl Builder {
 
     /// The chunk length and the number of chunks for items of `item_size` bytes.
     fn resolve(&self, item_size: usize, kind: &Kind) -> Result<(usize, usize), BuildError> {
-        let round = |chunk_len: usize| {
-            if kind.powers_of_two {
-                // What is too long stays so.
-                chunk_len.checked_next_power_of_two().unwrap_or(chunk_len)
-            } else {
-                chunk_len
-            }
-        };
         let (chunk_len, chunks) = match self.shape {
             Shape::Exact {
                 chunk_len: 0,
                 chunks,
             } => (0, chunks),
-            Shape::Exact { chunk_len, chunks } => (round(chunk_len), chunks),
+            Shape::Exact { chunk_len, chunks } => (kind.round_up(chunk_len), chunks),
             Shape::Capacity(0) => (0, 1),
             Shape::Capacity(capacity) => {
                 let by_bytes = (DEFAULT_CHUNK_BYTES / item_size.max(1)).max(32);
                 // Small rings get several chunks all the same: room comes back by chunks.
                 let share = capacity.div_ceil(if capacity >= 256 { 4 } else { 2 });
                 let least = capacity.div_ceil(DEFAULT_MAX_CHUNKS);
-                let chunk_len = round(by_bytes.min(share).max(least)).min(kind.max_chunk_len);
+                let chunk_len = kind.round_up(by_bytes.min(share).max(least));
+                let chunk_len = chunk_len.min(kind.max_chunk_len);
                 (chunk_len, capacity.div_ceil(chunk_len).saturating_add(1))
             }
         };

@@ -8,7 +8,7 @@
 //!
 //! Chunks of a ring with several producers have a flag for every slot; others have none.
 
-use crate::pool::{Block, Pool};
+use crate::pool::{Block, NoBlock, Pool};
 #[cfg(loom)]
 use crate::primitive::Ordering;
 use crate::primitive::{AtomicU8, AtomicUsize, Slot};
@@ -48,28 +48,43 @@ impl<T> Clone for Form<T> {
 impl<T> Copy for Form<T> {}
 
 impl<T> Form<T> {
-    /// Chunks with `headroom` bytes before the first slot; `None` where that exceeds the address
-    /// space.
-    pub(crate) fn new(headroom: usize) -> Option<Self> {
-        Self::checked(Form {
-            headroom,
+    /// Chunks of slots.
+    pub(crate) fn new() -> Self {
+        Form {
+            headroom: 0,
             flag_size: 0,
             items: PhantomData,
-        })
+        }
     }
 
-    /// As [`new`](Self::new), with a flag for every slot.
-    pub(crate) fn with_flags(headroom: usize) -> Option<Self> {
-        Self::checked(Form {
-            headroom,
+    /// Chunks of slots with a flag for every one.
+    pub(crate) fn with_flags() -> Self {
+        Form {
             flag_size: size_of::<AtomicU8>(),
-            items: PhantomData,
-        })
+            ..Self::new()
+        }
     }
 
-    fn checked(self) -> Option<Self> {
-        let fits = self.offset(1)? <= isize::MAX as usize - Self::align();
-        fits.then_some(self)
+    /// With `headroom` bytes before the first slot of a chunk of `len`, which must not be longer than
+    /// [`max_len`](Self::max_len) before; where that cannot be, the most headroom that can.
+    pub(crate) fn with_headroom(self, headroom: usize, len: usize) -> Result<Self, usize> {
+        let most = self.max_headroom(len);
+        if headroom > most {
+            return Err(most);
+        }
+        Ok(Form { headroom, ..self })
+    }
+
+    /// What [`max_len`](Self::max_len) leaves of the address space to a chunk of `len`.
+    fn max_headroom(self, len: usize) -> usize {
+        let slots = len.saturating_mul(self.slot_size());
+        let before = Self::MOST_BYTES
+            .saturating_sub(self.padding())
+            .saturating_sub(slots);
+        // A block has an address behind its last slot also where slots take nothing.
+        let before = before.min(Self::MOST_BYTES - Self::align());
+        // A multiple of the alignment, which the first slot needs.
+        (before - before % Self::align()).saturating_sub(size_of::<Head>() + self.flag_size)
     }
 
     /// Bytes from the block's start to the first slot of a chunk of `len`.
@@ -127,6 +142,9 @@ impl<T> Form<T> {
         unsafe { first.cast::<u8>().sub(offset) }.cast()
     }
 
+    /// The most bytes that a block can have.
+    const MOST_BYTES: usize = isize::MAX as usize - (Self::align() - 1);
+
     const fn align() -> usize {
         if align_of::<Slot<T>>() > CHUNK_ALIGN {
             align_of::<Slot<T>>()
@@ -151,26 +169,43 @@ impl<T> Form<T> {
     /// The longest chunk that can exist at all. (With flags, a few less than that: their padding depends
     /// on how many there are.)
     pub(crate) fn max_len(self) -> usize {
-        let padding = if self.flag_size == 0 {
-            0
-        } else {
-            Self::align() - 1
-        };
         let before = self.offset(0).unwrap_or(usize::MAX);
-        (isize::MAX as usize - (Self::align() - 1))
+        Self::MOST_BYTES
             .saturating_sub(before)
-            .saturating_sub(padding)
-            .checked_div(size_of::<Slot<T>>() + self.flag_size)
+            .saturating_sub(self.padding())
+            .checked_div(self.slot_size())
             .unwrap_or(usize::MAX)
     }
 
-    /// A chunk of `len` empty slots; `None` where the pool has no memory for it.
+    /// Bytes that a slot takes with its flag.
+    fn slot_size(self) -> usize {
+        size_of::<Slot<T>>() + self.flag_size
+    }
+
+    /// The most bytes that may be lost between the flags and the slots.
+    fn padding(self) -> usize {
+        if self.flag_size == 0 {
+            0
+        } else {
+            Self::align() - 1
+        }
+    }
+
+    /// Bytes of a block of a given length.
+    pub(crate) fn block_size(self, len: usize) -> Option<usize> {
+        Some(self.layout(len)?.size())
+    }
+
+    /// A chunk of `len` empty slots, as far as the pool has memory for it.
     ///
     /// The slots are made in place, so a chunk of any size needs no stack.
-    pub(crate) fn make(self, len: usize, pool: &Pool) -> Option<NonNull<Slot<T>>> {
-        let block = pool.get(self.layout(len)?)?;
+    pub(crate) fn make(self, len: usize, pool: &Pool) -> Result<NonNull<Slot<T>>, NoBlock> {
+        // There are both, since a ring's chunks are no longer than `max_len`.
+        let layout = self.layout(len).ok_or(NoBlock::Memory)?;
+        let offset = self.offset(len).ok_or(NoBlock::Memory)?;
+        let block = pool.get(layout)?;
         // SAFETY: the layout has `offset` bytes before the slots.
-        let first = unsafe { block.cast::<u8>().add(self.offset(len)?) }.cast::<Slot<T>>();
+        let first = unsafe { block.cast::<u8>().add(offset) }.cast::<Slot<T>>();
         if self.flag_size != 0 {
             // SAFETY: the chunk is this call's; a flag is not read before it is written.
             unsafe {
@@ -192,7 +227,7 @@ impl<T> Form<T> {
                 unsafe { first.add(index).write(Slot::new()) };
             }
         }
-        Some(first)
+        Ok(first)
     }
 
     /// The chunk's own word for how many of its slots hold items once it is complete. It says nothing

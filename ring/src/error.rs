@@ -248,6 +248,7 @@ impl core::error::Error for TooFewItems {}
 /// # Ok::<(), chunkring::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResizeError {
     /// Chunks of no slots were asked for.
     ZeroChunkLen,
@@ -263,7 +264,8 @@ pub enum ResizeError {
     /// The ring was not [made to be overwritten](crate::Builder::overwritable), so
     /// [`Policy::Overwrite`](crate::Policy::Overwrite) cannot be set.
     NotOverwritable,
-    /// Chunks of that length would exceed the address space or the range of positions.
+    /// Chunks of that length would exceed the address space, or the range of positions, or, in a ring for
+    /// several producers, 2^24 slots.
     TooLong {
         /// Slots in a chunk that were asked for.
         chunk_len: usize,
@@ -402,35 +404,58 @@ impl Refused {
 ///
 /// assert_eq!(Builder::new(0, 4).spsc::<u8>().unwrap_err(), BuildError::ZeroChunkLen);
 /// assert_eq!(
-///     Builder::new(usize::MAX, 2).spsc::<u8>().unwrap_err().to_string(),
-///     format!("2 chunks of {} items of 1 bytes exceed the address space", usize::MAX),
+///     Builder::new(20_000_000, 2).mpsc::<u8>().unwrap_err().to_string(),
+///     "a chunk of such a ring can have at most 16777216 slots, not 20000000",
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BuildError {
     /// A chunk of no slots was asked for.
     ZeroChunkLen,
     /// A ring of no chunks was asked for.
     ZeroChunks,
-    /// The ring would need more than `isize::MAX` slots, or a chunk or the table of chunks more
-    /// than `isize::MAX` bytes.
-    TooLarge {
-        /// Slots in a chunk.
+    /// A chunk would have more slots than one can have: with its items it must stay within `isize::MAX`
+    /// bytes, and in a ring for several producers within 2^24 slots.
+    ChunkTooLong {
+        /// Slots in a chunk that were asked for, or that a [capacity](crate::Builder::with_capacity)
+        /// comes to.
         chunk_len: usize,
-        /// Number of chunks.
-        chunks: usize,
-        /// Bytes an item takes.
-        item_size: usize,
-    },
-    /// The ring was to [grow](crate::Policy::Grow) to more chunks than a table of them can have.
-    TooManyChunks {
-        /// Number of chunks that was asked for.
-        chunks: usize,
-        /// The most that there can be, with chunks of that length.
+        /// The most that there can be, in a chunk of such items without a headroom.
         max: usize,
     },
-    /// The allocator refused the words that both halves share, the table of chunks, or a chunk that
-    /// was to be allocated up front.
+    /// The [headroom](crate::Builder::headroom) and the slots of a chunk would exceed the address space.
+    HeadroomTooLarge {
+        /// Bytes that were asked for.
+        headroom: usize,
+        /// The most bytes that there can be before as many slots.
+        max: usize,
+    },
+    /// The ring would have, could be [given](crate::Builder::max_chunks) or could
+    /// [grow](crate::Policy::Grow) to more chunks than there can be: their slots must stay within
+    /// `isize::MAX`, and the table of them within `isize::MAX` bytes, or 2^32 chunks in a ring for several
+    /// producers.
+    TooManyChunks {
+        /// Number of chunks that was asked for, or that a [capacity](crate::Builder::with_capacity)
+        /// comes to.
+        chunks: usize,
+        /// Slots in each of them.
+        chunk_len: usize,
+        /// The most chunks that there can be, of that length.
+        max: usize,
+    },
+    /// Chunks were to be allocated [up front](crate::Builder::preallocate), and the budget of the
+    /// [pool](crate::Builder::pool) has no room for them.
+    OverBudget {
+        /// Bytes that all the chunks of the ring take.
+        bytes: usize,
+        /// Bytes of the budget that were used already.
+        used: usize,
+        /// The budget, in bytes.
+        budget: usize,
+    },
+    /// The allocator, or the [source](crate::Source) of the pool, refused the words that both halves share,
+    /// the table of chunks, or a chunk that was to be allocated up front.
     OutOfMemory,
 }
 
@@ -439,17 +464,31 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::ZeroChunkLen => f.write_str("a chunk needs at least 1 slot, not 0"),
             BuildError::ZeroChunks => f.write_str("a ring needs at least 1 chunk, not 0"),
-            BuildError::TooLarge {
-                chunk_len,
+            BuildError::ChunkTooLong { chunk_len, max } => write!(
+                f,
+                "a chunk of such a ring can have at most {max} slots, not {chunk_len}"
+            ),
+            BuildError::HeadroomTooLarge { headroom, max } => write!(
+                f,
+                "a chunk of such a ring can have a headroom of at most {max} bytes, not {headroom}"
+            ),
+            BuildError::TooManyChunks {
                 chunks,
-                item_size,
+                chunk_len,
+                max,
             } => write!(
                 f,
-                "{chunks} chunks of {chunk_len} items of {item_size} bytes exceed the address space"
+                "a ring can have at most {max} chunks of {chunk_len} slots, not {chunks}"
             ),
-            BuildError::TooManyChunks { chunks, max } => {
-                write!(f, "a ring can grow to at most {max} chunks, not {chunks}")
-            }
+            BuildError::OverBudget {
+                bytes,
+                used,
+                budget,
+            } => write!(
+                f,
+                "the ring's chunks take {bytes} bytes, and of the pool's budget of {budget} bytes, \
+                 {used} are used already"
+            ),
             BuildError::OutOfMemory => f.write_str("the allocator refused the ring's memory"),
         }
     }

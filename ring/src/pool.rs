@@ -124,15 +124,32 @@ pub(crate) struct Block {
     handed_over: Handover,
 }
 
+/// Why a pool has no block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoBlock {
+    /// The budget has no room for it.
+    Budget,
+    /// The source has no memory for it.
+    Memory,
+}
+
 impl Pool {
     /// A pool of at most `budget` bytes, from the global allocator.
+    ///
+    /// A budget that is less than a chunk, 0 among them, is a budget like any other: it has room for no
+    /// chunk, so every push is refused as full until [`set_budget`](Self::set_budget) makes room.
     ///
     /// # Errors
     /// [`BuildError::OutOfMemory`] where memory for the pool itself cannot be had.
     ///
     /// ```
-    /// let pool = chunkring::Pool::new(1 << 20)?;
-    /// assert_eq!(pool.budget(), 1 << 20);
+    /// use chunkring::{Builder, Pool};
+    ///
+    /// let pool = Pool::new(0)?;
+    /// let (mut producer, _consumer) = Builder::new(64, 4).pool(&pool).spsc::<u8>()?;
+    /// assert!(producer.push(1).unwrap_err().is_full());
+    /// pool.set_budget(1 << 20);
+    /// producer.push(1).unwrap();
     /// # Ok::<(), chunkring::BuildError>(())
     /// ```
     pub fn new(budget: usize) -> Result<Self, BuildError> {
@@ -238,24 +255,24 @@ impl Pool {
 
     /// A block of exactly that layout, which must begin with room for a [`Block`]: an idle one, or a
     /// new one as far as budget and source allow.
-    pub(crate) fn get(&self, layout: Layout) -> Option<NonNull<Block>> {
+    pub(crate) fn get(&self, layout: Layout) -> Result<NonNull<Block>, NoBlock> {
         for place in &self.0.bag {
             let Some(block) = take(place) else { continue };
             // SAFETY: the block is not in the bag any more, so it is this call's.
             if unsafe { block.as_ref() }.layout == layout {
-                return Some(block);
+                return Ok(block);
             }
             // Another ring's, or one from before a change of length. It would only stand in the way
             // of those that can be used.
             // SAFETY: as above.
             unsafe { self.free(block) };
         }
-        self.reserve(layout.size())?;
+        self.reserve(layout.size()).ok_or(NoBlock::Budget)?;
         let block = self.0.allocate(layout);
         if block.is_none() {
             self.0.used.fetch_sub(layout.size(), Ordering::Relaxed);
         }
-        block
+        block.ok_or(NoBlock::Memory)
     }
 
     /// Counts `bytes` as used, where the budget has room for them.

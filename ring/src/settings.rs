@@ -2,12 +2,14 @@
 //! the halves' ends.
 
 use crate::chunk::Form;
+use crate::error::BuildError;
 #[cfg(feature = "std")]
 use crate::event::Event;
 use crate::policy::Policy;
-use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering, or_few_in_a_model};
+use crate::pool::{NoBlock, Pool};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering, Slot, or_few_in_a_model};
 use crate::statistics::Losses;
+use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 
 /// What both halves read and hardly anybody writes.
@@ -108,6 +110,26 @@ impl<T> Settings<T> {
             #[cfg(feature = "std")]
             items: Event::new(),
         }
+    }
+
+    /// One of the `chunks` chunks that a ring is to have from the beginning, and of which it has `made` so far.
+    pub(crate) fn make_ahead(
+        &self,
+        chunk_len: usize,
+        chunks: usize,
+        made: usize,
+    ) -> Result<NonNull<Slot<T>>, BuildError> {
+        self.form.make(chunk_len, &self.pool).map_err(|why| {
+            let block = self.form.block_size(chunk_len).unwrap_or(usize::MAX);
+            match why {
+                NoBlock::Memory => BuildError::OutOfMemory,
+                NoBlock::Budget => BuildError::OverBudget {
+                    bytes: block.saturating_mul(chunks),
+                    used: self.pool.used().saturating_sub(block.saturating_mul(made)),
+                    budget: self.pool.budget(),
+                },
+            }
+        })
     }
 
     /// What happens when the chunks are used up, as set.

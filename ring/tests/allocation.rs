@@ -4,7 +4,7 @@ mod accountant;
 
 use accountant::{accounted, with_grants};
 use chunkring::spsc::{Consumer, Producer, bounded};
-use chunkring::{BuildError, Builder, OwnedChunk, Pool, PushError, ReserveError, Source};
+use chunkring::{BuildError, Builder, OwnedChunk, Policy, Pool, PushError, ReserveError, Source};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -155,7 +155,12 @@ fn an_impossible_shape_is_refused_before_anything_is_allocated() {
         assert_eq!(allocations, 0, "{builder:?}");
         result.map(drop).unwrap_err()
     }
-    let too_large = |error| matches!(error, BuildError::TooLarge { .. });
+    let too_large = |error| {
+        matches!(
+            error,
+            BuildError::ChunkTooLong { .. } | BuildError::TooManyChunks { .. }
+        )
+    };
     for preallocate in [false, true] {
         for (chunk_len, chunks) in [
             (usize::MAX, 1),
@@ -189,6 +194,40 @@ fn an_impossible_shape_is_refused_before_anything_is_allocated() {
         ] {
             assert_eq!(refused::<u8>(&builder.preallocate(preallocate)), error);
         }
+        let builder = Builder::new(4, 4).headroom(HALF).preallocate(preallocate);
+        let error = refused::<u8>(&builder);
+        assert!(
+            matches!(error, BuildError::HeadroomTooLarge { headroom: HALF, .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn as_many_chunks_as_the_refusal_names_can_be_had_but_for_memory() {
+    let refused = |builder: Builder| {
+        let (result, _, _) = accounted(|| with_grants(0, || builder.spsc::<u64>().map(drop)));
+        result.unwrap_err()
+    };
+    let chunks = |chunks| Builder::new(1, chunks);
+    let grow = |max_chunks| Builder::new(1, 1).policy(Policy::Grow { max_chunks });
+    let room = |max| Builder::new(1, 1).max_chunks(max);
+    for builder in [&chunks as &dyn Fn(usize) -> Builder, &grow, &room] {
+        let max = match refused(builder(usize::MAX)) {
+            BuildError::TooManyChunks {
+                chunks: usize::MAX,
+                chunk_len: 1,
+                max,
+            } => max,
+            error => panic!("{error}"),
+        };
+        let too_many = BuildError::TooManyChunks {
+            chunks: max + 1,
+            chunk_len: 1,
+            max,
+        };
+        assert_eq!(refused(builder(max + 1)), too_many);
+        assert_eq!(refused(builder(max)), BuildError::OutOfMemory);
     }
 }
 

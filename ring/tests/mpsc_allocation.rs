@@ -193,7 +193,10 @@ fn an_impossible_shape_is_refused_before_anything_is_allocated() {
     fn refused<T>(builder: &Builder) {
         let (result, allocations, _) = accounted(|| builder.mpsc::<T>());
         assert!(
-            matches!(result, Err(BuildError::TooLarge { .. })),
+            matches!(
+                result,
+                Err(BuildError::ChunkTooLong { .. } | BuildError::TooManyChunks { .. })
+            ),
             "{builder:?}"
         );
         assert_eq!(allocations, 0, "{builder:?}");

@@ -359,6 +359,7 @@ fn what_a_policy_cannot_have_is_refused() {
     let refused = build(usize::MAX).unwrap_err();
     let BuildError::TooManyChunks {
         chunks: usize::MAX,
+        chunk_len: 8,
         max,
     } = refused
     else {

@@ -126,10 +126,9 @@ impl<T> Shared<T> {
         };
         if plan.preallocate {
             // Where one cannot be had, dropping `shared` frees those before it.
-            for _ in 0..plan.chunks {
+            for made in 0..plan.chunks {
                 let settings = &*shared.settings;
-                let first = settings.form.make(plan.chunk_len, &settings.pool);
-                let first = first.ok_or(BuildError::OutOfMemory)?;
+                let first = settings.make_ahead(plan.chunk_len, plan.chunks, made)?;
                 // Relaxed: nobody else knows of the ring yet.
                 shared.made.fetch_add(1, Ordering::Relaxed);
                 if let Err(first) = shared.idle.put(first, plan.chunk_len) {
@@ -435,7 +434,7 @@ impl<T> Shared<T> {
             }
             self.free(first, its_len);
         }
-        let made = self.settings.form.make(len, &self.settings.pool)?;
+        let made = self.settings.form.make(len, &self.settings.pool).ok()?;
         // Relaxed: a count of the moment.
         self.made.fetch_add(1, Ordering::Relaxed);
         Some(made)

@@ -341,7 +341,7 @@ impl<T> Producer<T> {
             None => settings
                 .form
                 .make(len, &settings.pool)
-                .ok_or(Refused::Memory),
+                .map_err(|_| Refused::Memory),
         }
     }
 

@@ -190,8 +190,7 @@ impl<T> Shared<T> {
             // one cannot be had, dropping `shared` frees those before it.
             for count in 1..=chunks {
                 let settings = &*shared.settings;
-                let first = settings.form.make(chunk_len, &settings.pool);
-                let first = first.ok_or(BuildError::OutOfMemory)?;
+                let first = settings.make_ahead(chunk_len, chunks, count - 1)?;
                 let entry = shared.idle_entry(origin.wrapping_add(count - 1));
                 entry.first.store(first.as_ptr(), Ordering::Relaxed);
                 entry.len.store(chunk_len, Ordering::Relaxed);

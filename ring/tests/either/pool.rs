@@ -137,13 +137,26 @@ fn a_budget_is_used_to_the_last_byte_and_never_exceeded() {
 fn a_preallocated_ring_beyond_its_budget_is_refused_and_takes_nothing() {
     let pool = Pool::new(3 * chunk(4) - 1).unwrap();
     let builder = Builder::new(4, 3).preallocate(true).pool(&pool);
-    assert_eq!(builder.ring::<u64>().unwrap_err(), BuildError::OutOfMemory);
+    let over_budget = |used| BuildError::OverBudget {
+        bytes: 3 * chunk(4),
+        used,
+        budget: pool.budget(),
+    };
+    assert_eq!(builder.ring::<u64>().unwrap_err(), over_budget(0));
     assert_eq!(pool.used(), 0);
     pool.set_budget(3 * chunk(4));
     let ring = builder.ring::<u64>().unwrap();
     assert_eq!(pool.used(), pool.budget());
-    assert_eq!(builder.ring::<u64>().unwrap_err(), BuildError::OutOfMemory);
+    assert_eq!(
+        builder.ring::<u64>().unwrap_err(),
+        over_budget(3 * chunk(4))
+    );
     drop(ring);
+    // What the ring itself has had so far does not count as used by others.
+    let (mut producer, _consumer) = Builder::new(4, 1).pool(&pool).ring::<u64>().unwrap();
+    producer.push(1).unwrap();
+    assert_eq!(builder.ring::<u64>().unwrap_err(), over_budget(chunk(4)));
+    drop((producer, _consumer));
     assert_eq!(pool.used(), 0);
 }
 

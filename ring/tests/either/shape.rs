@@ -1,6 +1,7 @@
 //! Shapes: which can be had, how a capacity is divided, and chunks too large for a stack.
 
 use crate::kind::{Consumer, Make, Producer, bounded};
+use crate::nothing::pool_of_nothing;
 use chunkring::{BuildError, Builder};
 use std::thread;
 
@@ -44,6 +45,46 @@ fn a_capacity_is_divided_into_a_few_chunks_and_never_short() {
         check::<[u8; 100]>(capacity);
         check::<[u8; 5000]>(capacity);
         check::<()>(capacity);
+    }
+}
+
+#[test]
+fn a_headroom_as_large_as_the_refusal_names_can_be_had_and_one_byte_more_is_refused() {
+    fn check<T>(chunk_len: usize) {
+        let pool = pool_of_nothing();
+        let make = |headroom| {
+            let builder = Builder::new(chunk_len, 1).headroom(headroom).pool(&pool);
+            builder.ring::<T>()
+        };
+        let max = match make(usize::MAX).map(drop).unwrap_err() {
+            error @ BuildError::HeadroomTooLarge { headroom, max } => {
+                assert_eq!(headroom, usize::MAX);
+                let text = error.to_string();
+                for number in [headroom, max] {
+                    assert!(text.contains(&number.to_string()), "{text}");
+                }
+                max
+            }
+            error => panic!("{error}"),
+        };
+        let slots = chunk_len * size_of::<T>();
+        let rest = isize::MAX as usize - slots - max;
+        assert!(rest <= 1024 + 2 * chunk_len, "{rest} bytes are not used");
+        let headroom = max + 1;
+        assert_eq!(
+            make(headroom).map(drop).unwrap_err(),
+            BuildError::HeadroomTooLarge { headroom, max }
+        );
+        let (mut producer, _consumer) = make(max).unwrap();
+        assert!(producer.chunk_len() >= chunk_len);
+        // The pool is asked for a block that can be, and has none.
+        assert!(producer.reserve(chunk_len).unwrap_err().is_full());
+    }
+    for chunk_len in [1, 3, 16, 1000] {
+        check::<()>(chunk_len);
+        check::<u8>(chunk_len);
+        check::<u64>(chunk_len);
+        check::<[u32; 7]>(chunk_len);
     }
 }
 

@@ -53,18 +53,11 @@ fn the_longest_chunk_has_its_slots_and_one_more_is_refused() {
         assert_eq!(producer.free_slots(), LONGEST);
     }
     assert!(producer.reserve(LONGEST + 1).unwrap_err().is_too_long());
-    let too_large = |chunk_len| BuildError::TooLarge {
-        chunk_len,
-        chunks: 1,
-        item_size: 0,
-    };
-    for (asked, told) in [
-        (LONGEST + 1, 2 * LONGEST),
-        (isize::MAX as usize, isize::MAX as usize + 1),
-        (usize::MAX, usize::MAX),
-    ] {
-        let refused = Builder::new(asked, 1).mpsc::<()>().unwrap_err();
-        assert_eq!(refused, too_large(told));
+    for chunk_len in [LONGEST + 1, isize::MAX as usize, usize::MAX] {
+        let refused = Builder::new(chunk_len, 1).mpsc::<()>().unwrap_err();
+        let max = LONGEST;
+        assert_eq!(refused, BuildError::ChunkTooLong { chunk_len, max });
+        assert!(!refused.to_string().contains("address"), "{refused}");
     }
     let control = producer.control();
     assert_eq!(control.max_chunk_len(), LONGEST);
@@ -73,6 +66,19 @@ fn the_longest_chunk_has_its_slots_and_one_more_is_refused() {
         max: LONGEST,
     };
     assert_eq!(control.set_chunk_len(LONGEST + 1), Err(too_long));
+}
+
+#[test]
+fn a_long_item_bounds_a_chunk_to_a_power_of_two_that_can_be_had() {
+    const BITS: u32 = usize::BITS * 5 / 8;
+    type Long = [u8; 1 << BITS];
+    // Twice as many would exceed the address space by what comes before them.
+    let max = 1 << (usize::BITS - 2 - BITS);
+    let chunk_len = 2 * max - 1;
+    let refused = Builder::new(chunk_len, 1).mpsc::<Long>().unwrap_err();
+    assert_eq!(refused, BuildError::ChunkTooLong { chunk_len, max });
+    let (producer, _consumer) = Builder::new(max, 1).mpsc::<Long>().unwrap();
+    assert_eq!(producer.control().max_chunk_len(), max);
 }
 
 #[test]
@@ -88,13 +94,18 @@ fn a_huge_capacity_is_divided_into_chunks_that_can_be() {
 
 #[test]
 fn many_long_chunks_are_bounded_together() {
-    // 2^24 slots of 2^36 chunks and more would not fit into `isize::MAX`.
-    let most = isize::MAX as usize / LONGEST;
+    // A sequence number counts 2^32 chunks; where addresses have 32 bits, fewer have a position.
+    let most = usize::try_from(1_u64 << 32).unwrap_or(isize::MAX as usize / LONGEST);
     for chunks in [most + 1, usize::MAX] {
+        let too_many = BuildError::TooManyChunks {
+            chunks,
+            chunk_len: LONGEST,
+            max: most,
+        };
         let refused = Builder::new(LONGEST, chunks).mpsc::<()>();
-        assert!(matches!(refused, Err(BuildError::TooLarge { .. })));
+        assert_eq!(refused.unwrap_err(), too_many);
         let refused = Builder::new(LONGEST, 1).max_chunks(chunks).mpsc::<()>();
-        assert!(matches!(refused, Err(BuildError::TooLarge { .. })));
+        assert_eq!(refused.unwrap_err(), too_many);
     }
 }
 

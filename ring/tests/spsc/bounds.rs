@@ -16,15 +16,15 @@ fn long_chunks_bound_their_number_and_many_chunks_their_length() {
     assert!(producer.capacity() <= half && producer.free_slots() <= half);
     assert!(control.set_chunks(4).is_err());
     let asked = Builder::new(half / 3, 2).max_chunks(4);
-    assert!(
-        asked.spsc::<()>().is_err(),
+    let too_many = BuildError::TooManyChunks {
+        chunks: 4,
+        chunk_len: half / 3,
+        max: 3,
+    };
+    assert_eq!(
+        asked.spsc::<()>().unwrap_err(),
+        too_many,
         "what was asked for is not cut down"
-    );
-    assert!(
-        Builder::new(1, 1)
-            .max_chunks(usize::MAX)
-            .spsc::<()>()
-            .is_err()
     );
     let (producer, _consumer) = Builder::new(1, 3).max_chunks(0).spsc::<()>().unwrap();
     assert_eq!(producer.control().max_chunks(), 4);
@@ -35,14 +35,21 @@ fn the_largest_shapes_are_told_apart_from_impossible_ones() {
     let half = isize::MAX as usize;
     assert!(Builder::new(half, 1).spsc::<()>().is_ok());
     assert!(Builder::new(half / 3, 3).spsc::<()>().is_ok());
-    let too_large = BuildError::TooLarge {
-        chunk_len: half / 3 + 1,
+    let too_many = BuildError::TooManyChunks {
         chunks: 3,
-        item_size: 0,
+        chunk_len: half / 3 + 1,
+        max: 2,
     };
     assert_eq!(
         Builder::new(half / 3 + 1, 3).spsc::<()>().unwrap_err(),
-        too_large
+        too_many
+    );
+    assert_eq!(
+        Builder::new(half + 1, 1).spsc::<()>().unwrap_err(),
+        BuildError::ChunkTooLong {
+            chunk_len: half + 1,
+            max: half
+        }
     );
     // The largest block there may be, which no chunk is allocated of before it is needed.
     // It begins with a head, and is rounded up to its alignment of 128 bytes.
@@ -56,10 +63,13 @@ fn the_largest_shapes_are_told_apart_from_impossible_ones() {
         builder.preallocate(true).spsc::<u8>().unwrap_err(),
         BuildError::OutOfMemory
     );
-    assert!(matches!(
+    assert_eq!(
         Builder::new(longest + 1, 1).spsc::<u8>().unwrap_err(),
-        BuildError::TooLarge { .. }
-    ));
+        BuildError::ChunkTooLong {
+            chunk_len: longest + 1,
+            max: longest
+        }
+    );
 }
 
 #[test]

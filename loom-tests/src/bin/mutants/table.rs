@@ -1288,9 +1288,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no_memory_says_closed",
         file: PRODUCER,
-        find: ".ok_or(Refused::Memory)",
+        find: ".map_err(|_| Refused::Memory)",
         nth: None,
-        replace: ".ok_or(Refused::Closed)",
+        replace: ".map_err(|_| Refused::Closed)",
         bound: 2,
         fate: KilledBy(&["pool::a_block_beyond_the_budget_is_freed_by_its_owner"]),
         why: "a producer gives up although memory will come back",
