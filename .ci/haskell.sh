@@ -171,7 +171,9 @@ environment() {
     grep -q '^eventlog: EVENTLOG_LISTEN=here: must be unix:PATH or tcp:ADDRESS:PORT' "$directory/told" || die "not told"
     accepted "$directory"/[0-9]*.eventlog
     EVENTLOG_SINK=$directory/no/such/directory "$built/restart" +RTS -l 2>"$directory/told"
-    grep -q '^eventlog: .*/no/such/directory: .*; nothing is written$' "$directory/told" || die "not told"
+    grep -q '^eventlog: EVENTLOG_SINK: .*/no/such/directory: .*; nothing is written$' "$directory/told" || die "not told"
+    EVENTLOG_SINK=tcp:foo "$built/restart" +RTS -l 2>"$directory/told"
+    grep -q '^eventlog: EVENTLOG_SINK=tcp:foo: must be .*tcp:ADDRESS:PORT; nothing is written$' "$directory/told" || die "not told"
     EVENTLOG_SINK=- "$built/restart" +RTS -l >"$directory/output.eventlog"
     EVENTLOG_MODE=flight EVENTLOG_SINK=$directory/flight.eventlog "$built/restart" +RTS -l
     accepted "$directory/output.eventlog" "$directory/flight.eventlog"

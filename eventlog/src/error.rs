@@ -3,6 +3,7 @@
 use crate::format::HeaderError;
 use crate::statistics::Statistics;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::{error, fmt, io};
 
 /// Why an event was not taken in. It has been counted as [lost](crate::Lost), by the same cause.
@@ -102,8 +103,14 @@ pub enum StartError {
     },
     /// No header takes the event types that have been [declared](crate::Builder::declare).
     Types(HeaderError),
-    /// The file could not be made, the sink did not take the header, or the collector's thread could
-    /// not be started.
+    /// The file of the log could not be made.
+    File {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The sink did not take the header, or the collector's thread could not be started.
     Io(io::Error),
 }
 
@@ -126,6 +133,13 @@ impl fmt::Display for StartError {
                 "the event types of ids {first} and {second} are both named {name:?}"
             ),
             StartError::Types(_) => f.write_str("no log can declare these event types"),
+            StartError::File { path, .. } => {
+                write!(
+                    f,
+                    "the event log's file {} could not be made",
+                    path.display()
+                )
+            }
             StartError::Io(_) => f.write_str("the event log could not be started"),
         }
     }
@@ -136,7 +150,7 @@ impl error::Error for StartError {
         match self {
             StartError::Buffer(error) => error.source(),
             StartError::Types(source) => Some(source),
-            StartError::Io(source) => Some(source),
+            StartError::File { source, .. } | StartError::Io(source) => Some(source),
             StartError::BufferTooSmall { .. }
             | StartError::BufferTooLarge { .. }
             | StartError::SinkUsed

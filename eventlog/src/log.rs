@@ -20,6 +20,7 @@ use crate::sizes::Sizes;
 use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::sticky::Sticky;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -197,7 +198,7 @@ impl Builder {
     /// Starts a log that is written to a new file at `path`, replacing one that is there.
     ///
     /// # Errors
-    /// As for [`start`](Self::start), or where the file cannot be made; the error names the file.
+    /// As for [`start`](Self::start), or [`StartError::File`] where the file cannot be made.
     ///
     /// ```
     /// let directory = tempfile::tempdir()?;
@@ -206,7 +207,14 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn file(self, path: impl AsRef<Path>) -> Result<EventLog, StartError> {
-        self.sink_with(|| Sink::file(path).map_err(StartError::Io))
+        let path = path.as_ref();
+        self.sink_with(|| match File::create(path) {
+            Ok(file) => Ok(Sink::writer(file)),
+            Err(source) => Err(StartError::File {
+                path: path.to_owned(),
+                source,
+            }),
+        })
     }
 
     /// Starts a log that is written to `writer`, as [`sink`](Self::sink) does.

@@ -74,8 +74,21 @@ fn a_file_that_cannot_be_made_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("missing").join("my.eventlog");
     let refused = EventLog::builder().file(&path).unwrap_err();
-    assert!(matches!(refused, StartError::Io(_)));
-    assert!(told(&refused).contains(path.to_str().unwrap()), "{refused}");
+    let StartError::File {
+        path: named,
+        source,
+    } = &refused
+    else {
+        panic!("{refused}");
+    };
+    assert_eq!((named, source.kind()), (&path, io::ErrorKind::NotFound));
+    let file = format!("the event log's file {} could not be made", path.display());
+    assert_eq!(refused.to_string(), file);
+    assert_eq!(told(&refused), format!("{file}: {source}"));
+    // As a program tells it whose `main` returns the error.
+    let debug = format!("{refused:?}");
+    assert!(debug.contains(path.to_str().unwrap()), "{debug}");
+    assert!(debug.contains("NotFound"), "{debug}");
 }
 
 #[cfg(unix)]

@@ -793,8 +793,8 @@ EVL_API void evl_free(void *block);
  *                     recorder (16M); at least 65571
  *   EVENTLOG_LISTEN   unix:PATH or tcp:ADDRESS:PORT, where readers are served
  *
- * A wrong value is told on standard error, and the default holds. So is a sink that cannot be had; then nothing is
- * written.
+ * A wrong value is told on standard error, and the default holds. So is a sink that is wrong or cannot be had; then
+ * nothing is written.
  *
  * A child of forkProcess has a log of its own: its file has the process's number, where %p says or after a dot at the
  * end; memory is its own; otherwise, and where its parent has been redirected by a call, nothing is written, until the

@@ -277,7 +277,7 @@ pub(crate) struct SplitArgs {
     /// Leave out what was before that time, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) from: Option<u64>,
-    /// Leave out what was at that time and later, in seconds
+    /// Leave out what was at that time and later, in seconds; it must be after --from
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) to: Option<u64>,
     /// A piece for every so many seconds in which there are events

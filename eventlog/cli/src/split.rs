@@ -13,10 +13,18 @@ use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
 use crate::replay::same_file;
 use crate::sticky::{Entry, Sticky};
-use crate::units::{counted, size};
+use crate::units::{counted, seconds, size};
 
 pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
+    if let (Some(from), Some(to)) = (args.from, args.to) {
+        if to <= from {
+            let (from, to) = (seconds(from), seconds(to));
+            let reason = format!("the end must be after the begin: --from {from} --to {to}");
+            complain(file, &reason);
+            return Ok(Outcome::Failed);
+        }
+    }
     let mut outcome = Outcome::Good;
     let opened = input::by_time(file, args.lenient, |gap| {
         complain(file, gap);

@@ -603,3 +603,30 @@ fn nothing_is_overwritten_that_is_read_and_faults_of_files_are_told() {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(ran.err.ends_with(": no events there: nothing written\n"));
 }
+
+#[test]
+fn a_split_that_ends_before_it_begins_is_told_so_with_both_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let stem = dir.path().join("piece");
+    let file = log("threads-N1");
+    for (from, to, told) in [
+        ("2", "1", "--from 2.000000000 --to 1.000000000"),
+        ("0.5", "0.5", "--from 0.500000000 --to 0.500000000"),
+    ] {
+        let args = [
+            "split",
+            path(&file),
+            "-o",
+            path(&stem),
+            "--from",
+            from,
+            "--to",
+            to,
+        ];
+        let ran = run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        let reason = format!(": the end must be after the begin: {told}\n");
+        assert!(ran.err.ends_with(&reason), "{}", ran.err);
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}

@@ -72,7 +72,14 @@ impl Settings {
                 Mode::File
             }
         });
-        let sink = read("EVENTLOG_SINK").map(place);
+        let sink = read("EVENTLOG_SINK").map(|value| {
+            place(&value).unwrap_or_else(|| {
+                let allowed =
+                    "must be a path, -, none, unix:PATH or tcp:ADDRESS:PORT; nothing is written";
+                wrong("EVENTLOG_SINK", &value, allowed);
+                Place::Nowhere
+            })
+        });
         let budget = read("EVENTLOG_BUDGET").and_then(|value| {
             let most = match mode {
                 Mode::File => MOST_BUFFERS,
@@ -113,20 +120,25 @@ fn after<'v>(value: &'v OsStr, prefix: &str) -> Option<&'v OsStr> {
     (!rest.is_empty()).then(|| OsStr::from_bytes(rest))
 }
 
-fn place(value: OsString) -> Place {
+/// `None` where it begins as a socket's place does, and is none.
+fn place(value: &OsStr) -> Option<Place> {
     if value == "-" {
-        return Place::Output;
+        return Some(Place::Output);
     }
     if value == "none" {
-        return Place::Nowhere;
+        return Some(Place::Nowhere);
     }
-    if let Some(path) = after(&value, "unix:") {
-        return Place::Unix(path.into());
+    let bytes = value.as_bytes();
+    if bytes.starts_with(b"unix:") {
+        return after(value, "unix:").map(|path| Place::Unix(path.into()));
     }
-    if let Some(address) = after(&value, "tcp:").and_then(OsStr::to_str) {
-        return Place::Tcp(address.to_owned());
+    if bytes.starts_with(b"tcp:") {
+        let address = after(value, "tcp:")?.to_str()?;
+        let (name, port) = address.rsplit_once(':')?;
+        port.parse::<u16>().ok()?;
+        return (!name.is_empty()).then(|| Place::Tcp(address.to_owned()));
     }
-    Place::Path(value.into())
+    Some(Place::Path(value.into()))
 }
 
 fn listen(value: &OsStr) -> Option<Listen> {
@@ -231,7 +243,6 @@ mod tests {
         assert_eq!(sink("-"), Place::Output);
         assert_eq!(sink("none"), Place::Nowhere);
         assert_eq!(sink("tcp:here:1"), Place::Tcp("here:1".into()));
-        assert_eq!(sink("tcp:"), Place::Path("tcp:".into()));
     }
 
     #[test]
@@ -242,6 +253,20 @@ mod tests {
             ("EVENTLOG_LISTEN", "/tmp/x"),
         ]);
         assert_eq!(settings, read(&[]).0);
+        for sink in [
+            "tcp:foo",
+            "tcp:",
+            "tcp::1",
+            "tcp:foo:x",
+            "tcp:foo:65536",
+            "unix:",
+        ] {
+            let (settings, complaints) = read(&[("EVENTLOG_SINK", sink)]);
+            assert_eq!(settings.sink, Some(Place::Nowhere));
+            let allowed =
+                "must be a path, -, none, unix:PATH or tcp:ADDRESS:PORT; nothing is written";
+            assert_eq!(complaints, [format!("EVENTLOG_SINK={sink}: {allowed}")]);
+        }
         assert_eq!(
             complaints,
             [

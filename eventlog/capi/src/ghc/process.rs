@@ -269,16 +269,22 @@ impl Process {
     }
 
     fn open_place(&self) -> Outcome<SinkObject> {
+        let Some(place) = &self.settings.sink else {
+            return self.open_file(default_path(std::env::args_os().next()));
+        };
+        let opened = self.open_named(place);
+        opened.map_err(|failure| {
+            Failure::new(failure.code, format!("EVENTLOG_SINK: {}", failure.text()))
+        })
+    }
+
+    fn open_named(&self, place: &Place) -> Outcome<SinkObject> {
         let at = |what: &dyn std::fmt::Display, error: &io::Error| {
             Failure::new(Code::Io, format!("{what}: {error}"))
         };
-        let writer: Box<dyn Write + Send> = match &self.settings.sink {
-            None => {
-                let path = default_path(std::env::args_os().next());
-                return self.open_file(path);
-            }
-            Some(Place::Path(path)) => return self.open_file(path.clone().into_os_string()),
-            Some(Place::Output) => {
+        let writer: Box<dyn Write + Send> = match place {
+            Place::Path(path) => return self.open_file(path.clone().into_os_string()),
+            Place::Output => {
                 // SAFETY: any number may be asked about.
                 let copy = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, 0) };
                 if copy < 0 {
@@ -287,12 +293,12 @@ impl Process {
                 // SAFETY: it is new, and belongs to nobody else.
                 Box::new(unsafe { File::from_raw_fd(copy) })
             }
-            Some(Place::Nowhere) => Box::new(io::sink()),
-            Some(Place::Unix(path)) => {
+            Place::Nowhere => Box::new(io::sink()),
+            Place::Unix(path) => {
                 let socket = sink::connect_unix(path);
                 socket.map_err(|error| at(&path.display(), &error))?
             }
-            Some(Place::Tcp(address)) => {
+            Place::Tcp(address) => {
                 sink::connect_tcp(address).map_err(|error| at(address, &error))?
             }
         };
