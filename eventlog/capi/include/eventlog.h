@@ -419,7 +419,8 @@ EVL_API int evl_chunk_header(evl_sink sink, uint8_t **bytes, size_t *len);
  * next one again. EVL_ERR_ARGUMENT: the sink is not of evl_sink_memory. */
 EVL_API int evl_chunk_copy(evl_sink sink, uint64_t timeout_ns, uint8_t **bytes, size_t *len);
 
-/* As evl_chunk_copy, but nothing is copied: the chunk is the memory that the threads have written to. */
+/* As evl_chunk_copy, but nothing is copied: the chunk is the memory that the threads have written to. EVL_ERR_LIMIT where no
+ * handle is left: none is taken out then. */
 EVL_API int evl_chunk_take(evl_sink sink, uint64_t timeout_ns, evl_chunk *chunk);
 
 /* Its bytes, good until it is released, also when the log is gone. */
@@ -857,7 +858,11 @@ EVL_API int evl_ghc_set_rts(const evl_ghc_rts *functions);
  *
  * Goes on in `sink`, which must be open for writing, at a whole cut; in memory where it is null. The previous one gets the
  * end of its log and is closed by fclose where closePrev is not 0; else it stays as it is, and can be set again. With
- * emitHeader the log there is valid from its first byte; without, it goes on where it was. */
+ * emitHeader the log there is valid from its first byte; without, it goes on where it was.
+ *
+ * The previous one is the one whose place `sink` takes, also where other threads redirect the log meanwhile, by whatever
+ * function. It is closed once: a sink of evl_sink_stream with EVL_CLOSE closes its stream itself. Whoever asks for that gives
+ * the stream away: nobody may use it any more, set it again, or have made another sink of it. */
 EVL_API void rts_setEventLogSink(FILE *sink, int closePrev, int emitHeader);
 
 /* The stream that the log is written to; null where it is none. It is not to be used until another one is set. */

@@ -4,15 +4,25 @@ use crate::code::{Code, Failure, Outcome, entry};
 use crate::object::{Id, Out};
 use crate::sink::SinkObject;
 use ghc_eventlog::{Chunk, Chunks, NoChunk};
+use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pops chunks, and takes one back that nobody got.
+/// Pops chunks, and takes those back that nobody got.
 pub(crate) struct Popper {
     chunks: Chunks,
-    returned: Mutex<Option<Chunk>>,
+    returned: Mutex<Returned>,
+}
+
+/// Chunks that nobody got.
+#[derive(Default)]
+struct Returned {
+    /// The next first. There is room for those that are out.
+    chunks: VecDeque<Chunk>,
+    /// Calls that may give one back.
+    out: usize,
 }
 
 impl Popper {
@@ -25,11 +35,7 @@ impl Popper {
 
     /// The oldest chunk, waited for as long as that.
     fn pop(&self, timeout_ns: u64) -> Outcome<Chunk> {
-        let returned = self
-            .returned
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let returned = self.returned().chunks.pop_front();
         if let Some(chunk) = returned {
             return Ok(chunk);
         }
@@ -51,14 +57,29 @@ impl Popper {
     /// # Errors
     /// Where there is none in time, or no memory: then it is the next one again.
     pub(crate) fn copy(&self, timeout_ns: u64) -> Outcome<(NonNull<u8>, usize)> {
-        let chunk = self.pop(timeout_ns)?;
-        match copy(&chunk) {
+        self.make_room()?;
+        let copied = self.pop(timeout_ns).and_then(|chunk| match copy(&chunk) {
             Ok(copy) => Ok((copy, chunk.len())),
             Err(failure) => {
                 self.put_back(chunk);
                 Err(failure)
             }
-        }
+        });
+        self.returned().out -= 1;
+        copied
+    }
+
+    /// Sees to it that one more chunk can come back when no memory is left.
+    ///
+    /// # Errors
+    /// Where there is none now.
+    fn make_room(&self) -> Outcome {
+        let mut returned = self.returned();
+        let out = returned.out + 1;
+        let reserved = returned.chunks.try_reserve(out);
+        reserved.map_err(|_| Failure::new(Code::Memory, "no memory to take a chunk"))?;
+        returned.out = out;
+        Ok(())
     }
 
     /// A copy of the header, which the caller frees with `free`, and its length.
@@ -72,8 +93,11 @@ impl Popper {
 
     /// Puts one back, to be the next.
     fn put_back(&self, chunk: Chunk) {
-        let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
-        *returned = Some(chunk);
+        self.returned().chunks.push_front(chunk);
+    }
+
+    fn returned(&self) -> MutexGuard<'_, Returned> {
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -143,7 +167,9 @@ unsafe extern "C" fn evl_chunk_take(
         // SAFETY: the header asks for a valid place.
         let mut out = unsafe { Out::new(out, "chunk") }?;
         let sink = sink.get()?;
-        out.put(Id::new(sink.popper()?.pop(timeout_ns)?)?);
+        let popper = sink.popper()?;
+        // A chunk that is popped comes out once: a handle for it must be there.
+        out.put(Id::new_with(|| popper.pop(timeout_ns))?);
         Ok(())
     })
 }
@@ -193,12 +219,7 @@ unsafe extern "C" fn evl_chunk_count(
     entry(|| {
         let sink = sink.get()?;
         let popper = sink.popper()?;
-        let returned = popper
-            .returned
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let count = popper.chunks.len() + usize::from(returned.is_some());
-        drop(returned);
+        let count = popper.chunks.len() + popper.returned().chunks.len();
         // SAFETY: the header asks for null or valid places, both times.
         if let Ok(mut chunks) = unsafe { Out::new(chunks, "chunks") } {
             chunks.put(count as u64);
@@ -217,7 +238,7 @@ mod tests {
     use ghc_eventlog::{EventLog, WhenFull};
 
     #[test]
-    fn a_chunk_that_is_put_back_is_the_next() {
+    fn chunks_that_are_put_back_are_the_next() {
         let builder = EventLog::builder();
         let (log, chunks) = builder.in_memory(1 << 20, WhenFull::DropNewest).unwrap();
         let popper = Popper::new(chunks);
@@ -226,12 +247,18 @@ mod tests {
             log.message(text);
         }
         log.stop().unwrap();
-        let chunk = popper.pop(0).unwrap();
-        let bytes = chunk.to_vec();
-        popper.put_back(chunk);
-        assert_eq!(*popper.pop(u64::MAX).unwrap(), bytes);
+        let first = popper.pop(0).unwrap();
+        let second = popper.pop(0).unwrap();
+        let bytes = [first.to_vec(), second.to_vec()];
+        assert_ne!(bytes[0], bytes[1]);
+        // As two calls do that find no memory for their copies.
+        popper.put_back(second);
+        popper.put_back(first);
+        for bytes in &bytes {
+            assert_eq!(*popper.pop(u64::MAX).unwrap(), *bytes);
+        }
         while let Ok(next) = popper.pop(0) {
-            assert_ne!(*next, bytes);
+            assert!(!bytes.contains(&next.to_vec()));
         }
     }
 }

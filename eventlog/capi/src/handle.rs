@@ -115,11 +115,7 @@ impl Registry {
         if let Some(registry) = unsafe { found.as_ref() } {
             return registry;
         }
-        let made = Box::into_raw(Box::new(Registry {
-            buckets: Default::default(),
-            room: Mutex::default(),
-            ancestors: AtomicPtr::default(),
-        }));
+        let made = Box::into_raw(Box::new(Registry::new()));
         // Release: what was made is seen by whoever finds it. Acquire: pairs with that.
         let put = CURRENT.compare_exchange(found, made, Ordering::Release, Ordering::Acquire);
         match put {
@@ -131,6 +127,14 @@ impl Registry {
                 // SAFETY: another thread has made it, as above.
                 unsafe { &*others }
             }
+        }
+    }
+
+    fn new() -> Self {
+        Registry {
+            buckets: Default::default(),
+            room: Mutex::default(),
+            ancestors: AtomicPtr::default(),
         }
     }
 
@@ -159,6 +163,48 @@ impl Registry {
         self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// An index that nobody has, and the generation that its slot is to have.
+    ///
+    /// # Errors
+    /// Where there is none left.
+    fn vacancy(&self) -> Outcome<(u32, u32)> {
+        let mut room = self.room();
+        match room.free.pop() {
+            Some(found) => Ok(found),
+            None if room.next < MOST => {
+                room.next += 1;
+                Ok((room.next - 1, 1))
+            }
+            None => {
+                drop(room);
+                let text = format!("{MOST} handles are in use, the most that there can be");
+                Err(Failure::new(Code::Limit, text))
+            }
+        }
+    }
+
+    /// Puts an object where its handle finds it. It is made when there is a place for it.
+    ///
+    /// # Errors
+    /// Where there are too many, or those of `make`.
+    fn insert_with(&self, kind: Kind, make: impl FnOnce() -> Outcome<Object>) -> Outcome<u64> {
+        let (index, generation) = self.vacancy()?;
+        let object = make().inspect_err(|_| self.room().free.push((index, generation)))?;
+        let id = Handle {
+            index,
+            generation,
+            kind: kind as u8,
+            epoch: epoch(),
+        }
+        .id();
+        let slot = self.made_slot(index).ok_or_else(|| foreign(id, kind))?;
+        let mut place = slot.object.write().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(object);
+        // Release: pairs with the Acquire in `find`.
+        slot.id.store(id, Ordering::Release);
+        Ok(id)
+    }
+
     /// The slot that a handle names, if its object is there.
     ///
     /// # Errors
@@ -178,7 +224,7 @@ impl Registry {
             return Err(Failure::of(Code::Forked));
         }
         let slot = self.slot(handle.index).ok_or_else(|| foreign(id, kind))?;
-        // Acquire: pairs with the Release in `insert`. The lock of the object says it again.
+        // Acquire: pairs with the Release in `insert_with`. The lock of the object says it again.
         if slot.id.load(Ordering::Acquire) != id {
             return Err(stale(id, kind));
         }
@@ -207,35 +253,15 @@ fn stale(id: u64, kind: Kind) -> Failure {
 /// # Errors
 /// Where there are too many.
 pub(crate) fn insert(object: Object, kind: Kind) -> Outcome<u64> {
-    let registry = Registry::current();
-    let (index, generation) = {
-        let mut room = registry.room();
-        match room.free.pop() {
-            Some(found) => found,
-            None if room.next < MOST => {
-                room.next += 1;
-                (room.next - 1, 1)
-            }
-            None => {
-                drop(room);
-                let text = format!("{MOST} handles are in use, the most that there can be");
-                return Err(Failure::new(Code::Limit, text));
-            }
-        }
-    };
-    let id = Handle {
-        index,
-        generation,
-        kind: kind as u8,
-        epoch: epoch(),
-    }
-    .id();
-    let slot = registry.made_slot(index).ok_or_else(|| foreign(id, kind))?;
-    let mut place = slot.object.write().unwrap_or_else(PoisonError::into_inner);
-    *place = Some(object);
-    // Release: pairs with the Acquire in `find`.
-    slot.id.store(id, Ordering::Release);
-    Ok(id)
+    insert_with(kind, || Ok(object))
+}
+
+/// As [`insert`], for an object that must not be made for nothing: it is made when there is a place for it.
+///
+/// # Errors
+/// Where there are too many, or those of `make`.
+pub(crate) fn insert_with(kind: Kind, make: impl FnOnce() -> Outcome<Object>) -> Outcome<u64> {
+    Registry::current().insert_with(kind, make)
 }
 
 /// Looks at an object, which others may do at the same time. `look` must be short: it takes what it needs
@@ -336,6 +362,9 @@ pub(crate) fn remove_owned_by(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sink::SinkObject;
+    use std::cell::Cell;
+    use std::io;
 
     #[test]
     fn every_index_has_a_place_of_its_own() {
@@ -353,6 +382,31 @@ mod tests {
         }
         let (bucket, _) = Registry::place(MOST - 1);
         assert_eq!(bucket, BUCKETS - 1);
+    }
+
+    #[test]
+    fn an_object_is_made_where_there_is_a_place_for_it_and_nowhere_else() {
+        let registry = Registry::new();
+        let made = Cell::new(0);
+        let sink = || {
+            made.set(made.get() + 1);
+            Ok(Object::Sink(Arc::new(SinkObject::of_writer(Box::new(
+                io::sink(),
+            )))))
+        };
+        let refused = registry.insert_with(Kind::Sink, || Err(Failure::of(Code::Empty)));
+        assert_eq!(refused.unwrap_err().code, Code::Empty);
+        let first = registry.insert_with(Kind::Sink, sink).unwrap();
+        let Handle {
+            index, generation, ..
+        } = Handle::of(first);
+        assert_eq!((index, generation), (0, 1), "the place has come back");
+        assert!(registry.find(first, Kind::Sink).is_ok());
+
+        registry.room().next = MOST;
+        let refused = registry.insert_with(Kind::Sink, sink);
+        assert_eq!(refused.unwrap_err().code, Code::Limit);
+        assert_eq!(made.get(), 1);
     }
 
     #[test]

@@ -62,29 +62,29 @@ impl LogObject {
         Arc::clone(&self.sink())
     }
 
-    /// Goes on in another sink.
+    /// Goes on in another sink. Gives the one that it has taken the place of, if it has: others may redirect the
+    /// log at the same time, so nobody else knows which that is.
     ///
     /// # Errors
     /// Why not, or what became of the previous one.
-    pub(crate) fn set_sink(
+    pub(crate) fn replace_sink(
         &self,
         object: Arc<SinkObject>,
         previous: Previous,
         start: Start,
-    ) -> Outcome {
-        not_in_sink()?;
+    ) -> (Outcome, Option<Arc<SinkObject>>) {
+        let sink = match not_in_sink().and_then(|()| object.sink()) {
+            Ok(sink) => sink,
+            Err(failure) => return (Err(failure), None),
+        };
         // A sink with a queue starts its thread.
         let _blocked = AllBlocked::new();
         let redirect = self.redirect.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = self.log.set_sink(object.sink()?, previous, start);
-        let mut other = object;
-        if matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. })) {
-            mem::swap(&mut *self.sink(), &mut other);
-        }
+        let outcome = self.log.set_sink(sink, previous, start);
+        let replaced = matches!(outcome, Ok(()) | Err(SetSinkError::Previous { .. }))
+            .then(|| mem::replace(&mut *self.sink(), object));
         drop(redirect);
-        // Without a lock: it may be the last of a sink whose release calls the library.
-        drop(other);
-        outcome.map_err(|error| {
+        let outcome = outcome.map_err(|error| {
             let code = match &error {
                 SetSinkError::Stopped => Code::Stopped,
                 SetSinkError::InUse | SetSinkError::Closed | SetSinkError::Begun => Code::Used,
@@ -92,7 +92,9 @@ impl LogObject {
                 _ => Code::Sink,
             };
             failure(code, &error)
-        })
+        });
+        // It is dropped without a lock: it may be the last of a sink whose release calls the library.
+        (outcome, replaced)
     }
 
     /// Writes what its flight recorder holds to a new file.
@@ -289,7 +291,7 @@ extern "C" fn evl_set_sink(
     entry(|| {
         let (previous, start) = (read_previous(previous)?, read_start(start)?);
         let log = log.get()?;
-        log.set_sink(sink.get()?, previous, start)
+        log.replace_sink(sink.get()?, previous, start).0
     })
 }
 

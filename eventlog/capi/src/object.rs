@@ -170,6 +170,11 @@ impl<T: Stored> Id<T> {
         handle::insert(object.to_object(), T::KIND).map(Id::of)
     }
 
+    /// As [`new`](Self::new), for an object that must not be made for nothing: it is made when there is a place for it.
+    pub(crate) fn new_with(make: impl FnOnce() -> Outcome<T>) -> Outcome<Self> {
+        handle::insert_with(T::KIND, || make().map(T::to_object)).map(Id::of)
+    }
+
     /// The object; for one of those that are shared, an [`Arc`] or what is cheap to copy.
     ///
     /// # Errors

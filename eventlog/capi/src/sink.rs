@@ -36,6 +36,8 @@ pub(crate) struct SinkObject {
     popper: Option<Popper>,
     /// The stream that it writes to, or null.
     stream: Told,
+    /// Whether that is closed when its writer is dropped.
+    closes_stream: bool,
 }
 
 /// A stream that is told to whoever asks, and never followed here.
@@ -65,6 +67,7 @@ impl SinkObject {
             state: Mutex::new(State::Writer(writer)),
             popper: None,
             stream: Told(ptr::null_mut()),
+            closes_stream: false,
         }
     }
 
@@ -74,6 +77,7 @@ impl SinkObject {
             state: Mutex::new(State::Sink(sink)),
             popper,
             stream: Told(ptr::null_mut()),
+            closes_stream: false,
         }
     }
 
@@ -86,6 +90,7 @@ impl SinkObject {
         let stream = unsafe { Stream::new(file, is_owned) };
         SinkObject {
             stream: Told(file.as_ptr()),
+            closes_stream: is_owned,
             ..SinkObject::of_writer(Box::new(stream))
         }
     }
@@ -93,6 +98,18 @@ impl SinkObject {
     /// The stream that it writes to; null where it writes to none.
     pub(crate) const fn stream(&self) -> *mut libc::FILE {
         self.stream.0
+    }
+
+    /// The stream that nobody closes but who has given it; none where the sink closes it itself.
+    pub(crate) fn givers_stream(&self) -> Option<NonNull<libc::FILE>> {
+        NonNull::new(self.stream.0).filter(|_| !self.closes_stream)
+    }
+
+    /// Lets what it writes to go, for good.
+    pub(crate) fn retire(&self) {
+        let state = mem::replace(&mut *self.state(), State::Given);
+        // Without the lock: it may be a sink whose release calls the library.
+        drop(state);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -75,6 +75,13 @@ fn a_redirected_log_has_every_event_in_exactly_one_sink() {
 }
 
 #[test]
+fn a_stream_that_the_run_time_systems_log_leaves_is_closed_once_or_kept() {
+    let run = Program::new("closed_once", Library::Shared).run(1);
+    let names = ["closed-0", "closed-1", "closed-2", "closed-3"];
+    whole_logs(&run, &names);
+}
+
+#[test]
 fn each_chunk_is_a_log_behind_the_header() {
     let run = Program::new("chunks", Library::Shared).run(rounds(2_000));
     let logs = run.logs();

@@ -392,27 +392,32 @@ impl Process {
         start: Start,
     ) -> Outcome {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.redirect(sink, previous, start)
+        self.redirect(sink, previous, start).0
     }
 
-    /// As [`set_sink`](Self::set_sink), by whoever has the turn.
-    fn redirect(&self, sink: Arc<SinkObject>, previous: Previous, start: Start) -> Outcome {
+    /// As [`set_sink`](Self::set_sink), by whoever has the turn. Gives the sink that it has taken the place of, if it
+    /// has: whoever has the log's handle redirects it without a turn.
+    fn redirect(
+        &self,
+        sink: Arc<SinkObject>,
+        previous: Previous,
+        start: Start,
+    ) -> (Outcome, Option<Arc<SinkObject>>) {
         // Relaxed: only a child asks, later.
         self.is_redirected.store(true, Ordering::Relaxed);
         let mut state = self.state();
         let Some(started) = &state.log else {
             state.remember(&sink);
-            state.first = Some(sink);
-            return Ok(());
+            return (Ok(()), state.first.replace(sink));
         };
         let object = Arc::clone(&started.object);
         // Sinks that are written to meanwhile may ask for the log.
         drop(state);
-        let outcome = object.set_sink(Arc::clone(&sink), previous, start);
+        let replaced = object.replace_sink(Arc::clone(&sink), previous, start);
         if Arc::ptr_eq(&object.current_sink(), &sink) {
             self.state().remember(&sink);
         }
-        outcome
+        replaced
     }
 
     /// As [`set_sink`](Self::set_sink), for a stream, or for memory where there is none. One that the log was
@@ -424,7 +429,6 @@ impl Process {
         start: Start,
     ) -> Outcome {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.stream()?;
         let known = |sink: &&Arc<SinkObject>| match file {
             Some(file) => sink.stream() == file.as_ptr(),
             None => sink.popper().is_ok(),
@@ -437,19 +441,21 @@ impl Process {
             (None, Some(file)) => Arc::new(unsafe { SinkObject::of_stream(file, false) }),
             (None, None) => Arc::new(memory(self.settings.budget)),
         };
-        let outcome = self.redirect(sink, previous, start);
-        let is_done = match &outcome {
-            Ok(()) => true,
-            Err(failure) => failure.code == Code::PreviousSink,
+        let (outcome, before) = self.redirect(sink, previous, start);
+        let Some(before) = before.filter(|_| previous == Previous::Close) else {
+            return outcome;
         };
-        if let (true, Previous::Close, Some(before)) = (is_done, previous, before) {
-            if file != Some(before) {
-                self.state()
-                    .kept
-                    .retain(|sink| sink.stream() != before.as_ptr());
-                // SAFETY: the log has let it go, and the caller gives it away by asking for that.
-                unsafe { libc::fclose(before.as_ptr()) };
-            }
+        if let Some(closed) = before
+            .givers_stream()
+            .filter(|closed| file != Some(*closed))
+        {
+            self.state()
+                .kept
+                .retain(|sink| sink.stream() != closed.as_ptr());
+            // Whoever has a handle of it must not write to what is closed.
+            before.retire();
+            // SAFETY: the log has let it go and no sink has it, and the caller gives it away by asking for that.
+            unsafe { libc::fclose(closed.as_ptr()) };
         }
         outcome
     }
