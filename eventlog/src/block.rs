@@ -74,16 +74,16 @@ impl Block {
     }
 
     /// Another writer's block. It is copied where its memory would be mostly empty.
-    pub(crate) fn handed(marker: &BlockMarker, mut write: Write, account: &Account) -> Self {
+    pub(crate) fn handed(mut write: Write, end: u64, account: &Account) -> Self {
         let memory = write.memory();
         if write.len() < memory / 4 {
-            return Block::written(write.to_vec(), marker.end, account);
+            return Block::written(write.to_vec(), end, account);
         }
         write.leave();
         Block {
             charge: account.charge(memory + OVERHEAD),
             memory: Memory::Handed(write),
-            end: marker.end,
+            end,
         }
     }
 

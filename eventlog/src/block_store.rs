@@ -210,9 +210,9 @@ impl BlockStore {
         self.put(Block::taken(marker, chunk, &self.account));
     }
 
-    /// Puts a block in that another writer has handed over, as it is.
-    pub(crate) fn keep(&self, marker: &BlockMarker, write: crate::intake::Write) {
-        self.put(Block::handed(marker, write, &self.account));
+    /// Puts a block in that another writer has handed over, as it is; its latest event is of the time `end`.
+    pub(crate) fn keep(&self, write: crate::intake::Write, end: u64) {
+        self.put(Block::handed(write, end, &self.account));
     }
 
     fn put(&self, block: Block) {

@@ -4,7 +4,7 @@
 use crate::block_store::BlockStore;
 use crate::buffer_reader::{Losses, count_events};
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
-use crate::missed::Missed;
+use crate::missed::{Missed, begin_of};
 use crate::queued_sink::Queue;
 use crate::reader::Waiter;
 use crate::sticky::Moment;
@@ -210,7 +210,8 @@ impl Delivery {
         let events = count_events(body, header);
         let content = (events, body.len() as u64);
         let losses = Losses::told_in(body, header);
-        self.missed.add(marker.cap, marker.begin, content, losses);
+        let begin = begin_of(marker, body);
+        self.missed.add(marker.cap, begin, content, losses);
         events
     }
 

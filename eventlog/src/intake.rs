@@ -10,7 +10,7 @@ use crate::buffer_reader::{Losses, count_events};
 use crate::counter::Tally;
 use crate::error::{EmitError, ResizeError};
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
-use crate::missed::Missed;
+use crate::missed::{Missed, begin_of};
 use crate::policy::Policy;
 use crate::relay::Mender;
 use crate::signals::Signals;
@@ -408,7 +408,7 @@ impl Intake {
                     events: count_events(body, &self.header),
                     bytes: body.len() as u64,
                 };
-                (marker.cap, marker.begin, tally)
+                (marker.cap, begin_of(&marker, body), tally)
             });
             content.filter(|(_, _, tally)| tally.events != 0).collect()
         });

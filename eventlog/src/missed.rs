@@ -18,6 +18,12 @@ struct Gap {
     losses: Losses,
 }
 
+/// When the first event of a block was, by its own stamp: what another writer's marker says may be wrong.
+pub(crate) fn begin_of(marker: &BlockMarker, body: &[u8]) -> u64 {
+    let stamp = body.get(2..10).and_then(|bytes| bytes.try_into().ok());
+    stamp.map_or(marker.begin, u64::from_be_bytes)
+}
+
 impl Missed {
     /// Bytes of a block that tells of losses by three causes, the most that there are.
     const TOLD_LEN: usize = BlockMarker::LEN + 3 * 27;

@@ -12,6 +12,7 @@ use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{self, BlockMarker, CapNo, Header};
 use crate::intake::Write as Handed;
 use crate::marks::Marks;
+use crate::missed;
 use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderId, ReaderStatistics, Waiter};
 use crate::signals::Signals;
 use crate::sink::{Previous, Sink};
@@ -27,6 +28,25 @@ use std::{io, mem};
 enum Primary {
     /// A writer, which gets a copy of the bytes, and the handle that it is given back to.
     Writer { sink: Sink, delivery: Delivery },
+}
+
+/// What has been found in a block that another writer has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'b> {
+    /// The latest time of an event.
+    pub(crate) latest: u64,
+    /// Where the events are that are to be looked at.
+    pub(crate) notable: &'b [u32],
+}
+
+impl Seen<'_> {
+    /// Nothing but events of that time.
+    pub(crate) const fn at(time: u64) -> Self {
+        Seen {
+            latest: time,
+            notable: &[],
+        }
+    }
 }
 
 /// How far a buffer is to be read.
@@ -250,12 +270,13 @@ impl Outputs {
         }
         // Once for all of them, and they keep it.
         let piece = Piece::block(marker, block, &self.header);
+        let begin = missed::begin_of(marker, block);
         for reader in &mut self.readers {
-            reader.offer(marker.cap, marker.begin, &piece);
+            reader.offer(marker.cap, begin, &piece);
         }
     }
 
-    /// Hands out a block that another writer has made, with the places of the events in it that are to be looked at.
+    /// Hands out a block that another writer has made.
     ///
     /// # Errors
     /// The primary output's, as for [`drain`](Self::drain). The block is its own all the same.
@@ -263,10 +284,10 @@ impl Outputs {
         &mut self,
         marker: &BlockMarker,
         body: &[u8],
-        notable: &[u32],
+        seen: Seen<'_>,
         extent: Extent,
     ) -> io::Result<()> {
-        self.look_at(marker, body, notable);
+        self.look_at(marker, body, seen);
         let keeps = match extent {
             // Without readers this is the rest of what was being handed over when the output refused: the pass ends
             // with it.
@@ -286,24 +307,24 @@ impl Outputs {
     }
 
     /// As [`pass_on`](Self::pass_on), where blocks are kept in memory, which takes the write as it is.
-    pub(crate) fn pass_on_whole(&mut self, marker: &BlockMarker, write: Handed, notable: &[u32]) {
+    pub(crate) fn pass_on_whole(&mut self, marker: &BlockMarker, write: Handed, seen: Seen<'_>) {
         let Some(store) = self.store().map(Arc::clone) else {
             return;
         };
-        self.announce(marker, &write[BlockMarker::LEN..], notable);
-        store.keep(marker, write);
+        self.announce(marker, &write[BlockMarker::LEN..], seen);
+        store.keep(write, seen.latest);
     }
 
     /// Hands a block out to all but memory, where blocks are kept in memory; that is given it
     /// [together with others](Self::keep_together).
-    pub(crate) fn announce(&mut self, marker: &BlockMarker, body: &[u8], notable: &[u32]) {
-        self.look_at(marker, body, notable);
+    pub(crate) fn announce(&mut self, marker: &BlockMarker, body: &[u8], seen: Seen<'_>) {
+        self.look_at(marker, body, seen);
         let Primary::Writer { delivery, .. } = &mut self.primary;
         delivery.count_block(body.len());
         self.offer(marker, body);
     }
 
-    /// Puts blocks into memory as one chunk, the latest of which ends at `end`.
+    /// Puts blocks into memory as one chunk, the latest event of which is of the time `end`.
     pub(crate) fn keep_together(&self, blocks: Vec<u8>, end: u64) {
         if let (Some(store), false) = (self.store(), blocks.is_empty()) {
             store.write(blocks, end);
@@ -311,9 +332,10 @@ impl Outputs {
     }
 
     /// Takes in what another writer's block tells.
-    fn look_at(&mut self, marker: &BlockMarker, body: &[u8], notable: &[u32]) {
-        self.time.see(marker.begin.max(marker.end));
-        self.sticky.observe_at(marker.cap, body, notable);
+    fn look_at(&mut self, marker: &BlockMarker, body: &[u8], seen: Seen<'_>) {
+        // Not by the marker: one that is wrong would turn the log's clock for good.
+        self.time.see(seen.latest);
+        self.sticky.observe_at(marker.cap, body, seen.notable);
     }
 
     /// Gives a block to the primary output; where it does not keep it, counts what it misses.

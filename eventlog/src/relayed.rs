@@ -6,7 +6,7 @@ use crate::format::{BlockMarker, CapNo, Header};
 use crate::intake::{BlockWriter, Entry, Intake, Write};
 use crate::log::{Builder, EventLog};
 use crate::missed::Missed;
-use crate::outputs::{Extent, Outputs, out_of_budget};
+use crate::outputs::{Extent, Outputs, Seen, out_of_budget};
 use crate::relay::{Content, Mender, Mends, SetAside};
 use crate::sink::Sink;
 use crate::statistics::BufferStatistics;
@@ -49,7 +49,8 @@ impl Builder {
     /// served and stopped. But:
     ///
     /// - Only the other writer writes to it: [`EventLog::capability`], [`EventLog::emit`] and the like are refused.
-    /// - Its time is the other writer's. The log knows no time but that of the latest block.
+    /// - Its time is the other writer's. The log knows no time but that of the latest event, whatever the markers of
+    ///   blocks say.
     /// - Its header declares, after what `header` does, the event by which the log
     ///   [tells of losses](crate::format::Event::EventsLost), and the types that were [declared](Self::declare).
     /// - The [buffer size](Self::buffer_size) is the budget of bytes for all writes that the sink has not taken: 16
@@ -96,16 +97,17 @@ struct Passed {
 #[derive(Default)]
 struct Together {
     blocks: Vec<u8>,
-    /// The latest end of them.
+    /// The latest time of an event in them.
     end: u64,
 }
 
 impl Together {
-    fn add(&mut self, marker: &BlockMarker, parts: [&[u8]; 2]) {
+    /// Adds a block whose latest event is of that time.
+    fn add(&mut self, latest: u64, parts: [&[u8]; 2]) {
         for part in parts {
             self.blocks.extend_from_slice(part);
         }
-        self.end = self.end.max(marker.end);
+        self.end = self.end.max(latest);
     }
 
     fn keep(self, outputs: &Outputs) {
@@ -222,10 +224,11 @@ impl Relayed {
             self.passed.entry(marker.cap).or_default().blocks += 1;
             let body = &block[BlockMarker::LEN..];
             if in_memory {
-                outputs.announce(&marker, body, &[]);
-                together.add(&marker, [&block, &[]]);
+                outputs.announce(&marker, body, Seen::at(marker.end));
+                together.add(marker.end, [&block, &[]]);
             } else {
-                outcome = outcome.and(outputs.pass_on(&marker, body, &[], extent));
+                let seen = Seen::at(marker.end);
+                outcome = outcome.and(outputs.pass_on(&marker, body, seen, extent));
             }
         }
         together.keep(outputs);
@@ -247,7 +250,7 @@ impl Relayed {
             drop(pieces);
             if let Some((marker, content)) = whole {
                 let ends_round = self.count(&marker, content);
-                outputs.pass_on_whole(&marker, write, self.mender.notable(content));
+                outputs.pass_on_whole(&marker, write, self.seen(content));
                 if ends_round || outputs.sticky().remembers_too_many() {
                     outputs.end_round();
                 }
@@ -263,8 +266,8 @@ impl Relayed {
                 };
                 let content = piece.content();
                 ends_round |= self.count(&marker, content);
-                outputs.announce(&marker, body, self.mender.notable(content));
-                together.add(&marker, piece.parts());
+                outputs.announce(&marker, body, self.seen(content));
+                together.add(content.latest, piece.parts());
             }
             together.keep(outputs);
             if ends_round || outputs.sticky().remembers_too_many() {
@@ -279,13 +282,21 @@ impl Relayed {
             };
             let content = piece.content();
             let ends_round = self.count(&marker, content);
-            let done = outputs.pass_on(&marker, body, self.mender.notable(content), extent);
+            let done = outputs.pass_on(&marker, body, self.seen(content), extent);
             outcome = outcome.and(done);
             if ends_round || outputs.sticky().remembers_too_many() {
                 outputs.end_round();
             }
         }
         outcome
+    }
+
+    /// What a block of the last write tells.
+    fn seen(&self, content: Content) -> Seen<'_> {
+        Seen {
+            latest: content.latest,
+            notable: self.mender.notable(content),
+        }
     }
 
     /// Counts a block that is passed on. Says whether it ends a round.

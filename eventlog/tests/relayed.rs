@@ -4,7 +4,7 @@
 mod relay_support;
 
 use ghc_eventlog::format::{
-    BlockMarker, CapNo, END_MARKER, Event, Header, LossCause, StopStatus, ThreadId,
+    BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, LossCause, Record, StopStatus, ThreadId,
 };
 use ghc_eventlog::{
     AttachOptions, BlockWriter, CapabilityError, EmitError, EventLog, Keep, NoChunk, Policy,
@@ -477,6 +477,84 @@ fn the_window_of_a_recorder_is_in_the_time_of_the_other_writer() {
     log.snapshot(&mut snapshot).unwrap();
     let (texts, _) = read(&snapshot);
     assert_eq!(texts, ["0 8000", "0 8001", "0 9000", "0 9001"]);
+}
+
+/// A block that says of itself that it began and ended when no clock will ever be.
+fn misdated(cap: u16, from: usize, count: usize) -> Vec<u8> {
+    let mut block = numbered(cap, from, count);
+    block[2..10].fill(0xff);
+    block[14..22].fill(0xff);
+    block
+}
+
+/// The time of the last event of a log, and the latest.
+fn last_and_latest(log: &[u8]) -> (u64, u64) {
+    let mut decoder = Decoder::new();
+    let mut input = log;
+    let (mut last, mut latest) = (0, 0);
+    while let Some(record) = decoder.next(&mut input).unwrap() {
+        if let Record::Event(raw) = record {
+            last = raw.time;
+            latest = raw.time.max(latest);
+        }
+    }
+    (last, latest)
+}
+
+#[test]
+fn a_marker_from_beyond_all_time_does_not_turn_the_clock_of_a_recorder() {
+    let window = Keep::bytes(1 << 20).newest(Duration::from_nanos(1_500));
+    let (log, writer) = started(Sink::flight_recorder(window));
+    let written = |writes: &[Vec<u8>]| {
+        for write in writes {
+            writer.write(write).unwrap();
+            log.flush().unwrap();
+        }
+        let mut snapshot = Vec::new();
+        log.snapshot(&mut snapshot).unwrap();
+        assert!(last_and_latest(&snapshot).1 < 10_000);
+        read(&snapshot).0
+    };
+    // Alone in its write, and with another block.
+    assert_eq!(written(&[misdated(0, 0, 2)]), ["0 0", "0 1"]);
+    let two = [misdated(0, 1_000, 1), numbered(0, 1_001, 1)].concat();
+    assert_eq!(written(&[two])[2..], ["0 1000", "0 1001"]);
+    // What is younger than the window stays, what is older goes.
+    let later = written(&[numbered(0, 2_000, 1), numbered(0, 3_000, 1)]);
+    assert_eq!(later, ["0 2000", "0 3000"]);
+}
+
+#[test]
+fn what_is_told_after_a_marker_from_beyond_all_time_is_told_in_the_time_of_the_events() {
+    let (sink, content) = Sink::memory();
+    let (log, writer) = started(sink);
+    let event = Event::CreateThread {
+        thread: ThreadId(7),
+    };
+    let mut body = Vec::new();
+    event.encode_to_vec(5, &mut body);
+    writer.write(&block_of(0, 5, &body)).unwrap();
+    writer.write(&misdated(0, 10, 1)).unwrap();
+    log.flush().unwrap();
+    // A sink that begins late is told of the thread and of the capability, at the time of the log.
+    let (late, told) = Sink::memory();
+    log.set_sink(late, Previous::Close, Start::Header).unwrap();
+    assert_eq!(last_and_latest(&content.bytes()), (11, 11));
+    // What a full intake drops is told with the time of its events, too.
+    let gate = Gate::default();
+    log.set_sink(Sink::writer(gate.clone()), Previous::Close, Start::Header)
+        .unwrap();
+    assert!(last_and_latest(&told.bytes()).1 <= 11);
+    log.resize(1 << 17).unwrap();
+    let mut from = 20;
+    while writer.write(&misdated(0, from, 1_000)).is_ok() {
+        from += 1_000;
+    }
+    gate.open();
+    log.stop().unwrap();
+    let bytes = gate.1.lock().unwrap();
+    assert!(!read(&bytes).1.is_empty(), "what was dropped is told");
+    assert!(last_and_latest(&bytes).1 <= from as u64 + 1);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Content {
     pub(crate) len: usize,
     /// Events of the program, and not what tells of losses.
     pub(crate) events: u64,
+    /// The latest time of an event; 0 where there is none.
+    pub(crate) latest: u64,
     /// Which of the places of notable events are its own.
     first_notable: u32,
     past_notable: u32,
@@ -59,6 +61,7 @@ impl Content {
     pub(super) fn add(&mut self, event: &RawEvent<'_>, notable: &mut Vec<u32>) {
         self.len += event.bytes().len();
         self.events += u64::from(event.id != EVENTS_LOST);
+        self.latest = self.latest.max(event.time);
         if is_tracked(event.id) || tells_of_a_thread(event.id) {
             // A block is no longer than that says.
             notable.push(event.offset as u32);
