@@ -12,7 +12,8 @@ use crate::marks::Marks;
 use crate::signals::Signals;
 use crate::sticky::Sticky;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -47,6 +48,8 @@ pub enum WhenFull {
 
 #[derive(Debug)]
 pub(crate) struct BlockStore {
+    /// The process whose log it keeps.
+    process: AtomicU32,
     limit: Limit,
     account: Account,
     kept: Mutex<Kept>,
@@ -116,12 +119,26 @@ impl BlockStore {
             end: End::None,
         };
         Arc::new(BlockStore {
+            process: AtomicU32::new(process::id()),
             limit,
             account: Account::default(),
             kept: Mutex::new(kept),
             came: Condvar::new(),
             snapshot: AtomicBool::new(false),
         })
+    }
+
+    /// Says that a log of this process is kept from now on.
+    pub(crate) fn begin(&self) {
+        // Relaxed: a process knows its own number, or that of one before it.
+        self.process.store(process::id(), Ordering::Relaxed);
+    }
+
+    /// Whether it keeps the log of a process that this one was forked from: its locks may be held by threads that are
+    /// not here. A system call.
+    pub(crate) fn is_of_parent(&self) -> bool {
+        // Relaxed: see `begin`.
+        self.process.load(Ordering::Relaxed) != process::id()
     }
 
     /// Whether its blocks are there for snapshots, and not to be taken out.
@@ -388,6 +405,16 @@ impl BlockStore {
     }
 }
 
+impl Drop for BlockStore {
+    fn drop(&mut self) {
+        if self.is_of_parent() {
+            // Kept for ever: giving memory back takes locks.
+            let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::take(&mut kept.blocks));
+        }
+    }
+}
+
 impl Kept {
     fn overwrite_oldest(&mut self) -> Option<Arc<Block>> {
         let block = self.blocks.pop_front()?;
@@ -633,5 +660,24 @@ impl Note {
             blocks.extend(body);
         }
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_of_the_process_that_has_begun_a_log_in_it() {
+        let store = BlockStore::new(Limit::Budget {
+            bytes: 1000,
+            when_full: WhenFull::DropNewest,
+        });
+        assert!(!store.is_of_parent());
+        // As a child finds what its parent has made.
+        store.process.store(0, Ordering::Relaxed);
+        assert!(store.is_of_parent());
+        store.begin();
+        assert!(!store.is_of_parent());
     }
 }

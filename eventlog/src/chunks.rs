@@ -4,15 +4,17 @@ use crate::block::Block;
 use crate::block_store::{BlockStore, Limit, Next, WhenFull};
 use crate::delivery::Delivery;
 use crate::error::StartError;
+use crate::format::Header;
 use crate::log::{Builder, EventLog};
 use crate::sink::Sink;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{error, fmt};
+use std::{error, fmt, process};
 
 /// The chunks of a log that is kept in memory; see [`Sink::chunks`] and [`Builder::in_memory`]. Clones take
-/// from the same chunks, on whatever thread: each chunk comes out once.
+/// from the same chunks, on whatever thread: each chunk comes out once. In a forked child there are none: its parent has
+/// them.
 ///
 /// A chunk is one or more whole blocks. The [header](Self::header), any chunk, and the
 /// [end marker](crate::format::END_MARKER) are a valid log; so are the header, all chunks in order, and the
@@ -58,7 +60,10 @@ impl Chunks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn chunk(&self) -> Result<Chunk, NoChunk> {
-        chunk(self.0.pop())
+        match self.0.is_of_parent() {
+            true => Err(NoChunk::Finished),
+            false => chunk(self.0.pop()),
+        }
     }
 
     /// Pops the oldest chunk, and waits for one where there is none, at most for `timeout`. A chunk, the
@@ -88,6 +93,9 @@ impl Chunks {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_chunk(&self, timeout: Duration) -> Result<Chunk, NoChunk> {
+        if self.0.is_of_parent() {
+            return Err(NoChunk::Finished);
+        }
         // Without an end where the clock cannot tell it.
         chunk(self.0.pop_until(Instant::now().checked_add(timeout)))
     }
@@ -100,7 +108,10 @@ impl Chunks {
     /// assert!(chunks.header().starts_with(b"hdrb"));
     /// ```
     pub fn header(&self) -> Vec<u8> {
-        self.0.header().encode()
+        match self.0.is_of_parent() {
+            true => Header::standard().encode(),
+            false => self.0.header().encode(),
+        }
     }
 
     /// Chunks that can be popped now.
@@ -110,7 +121,10 @@ impl Chunks {
     /// assert_eq!(chunks.len(), 0);
     /// ```
     pub fn len(&self) -> usize {
-        self.0.len()
+        match self.0.is_of_parent() {
+            true => 0,
+            false => self.0.len(),
+        }
     }
 
     /// Whether no chunk can be popped now.
@@ -131,13 +145,20 @@ impl Chunks {
     /// assert_eq!(chunks.used(), 0);
     /// ```
     pub fn used(&self) -> usize {
-        self.0.used()
+        match self.0.is_of_parent() {
+            true => 0,
+            false => self.0.used(),
+        }
     }
 }
 
 fn chunk(next: Next) -> Result<Chunk, NoChunk> {
     match next {
-        Next::Block { block, is_final } => Ok(Chunk { block, is_final }),
+        Next::Block { block, is_final } => Ok(Chunk {
+            block,
+            is_final,
+            process: process::id(),
+        }),
         Next::Empty => Err(NoChunk::Empty),
         Next::End => Err(NoChunk::Finished),
     }
@@ -148,7 +169,7 @@ fn chunk(next: Next) -> Result<Chunk, NoChunk> {
 ///
 /// It is the memory that a thread has written its events to: nothing has been copied, unless the chunk was
 /// cut off by a [flush](EventLog::flush), a redirection or the log's end before it was full, or the events
-/// belong to no capability. Dropping it gives the memory back.
+/// belong to no capability. Dropping it gives the memory back; in a forked child, which may read it, it keeps its memory.
 ///
 /// # Examples
 ///
@@ -167,6 +188,17 @@ fn chunk(next: Next) -> Result<Chunk, NoChunk> {
 pub struct Chunk {
     block: Arc<Block>,
     is_final: bool,
+    /// The process that has popped it.
+    process: u32,
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            // Kept for ever: giving the memory back takes locks, which threads of the parent may hold.
+            std::mem::forget(Arc::clone(&self.block));
+        }
+    }
 }
 
 impl Chunk {
@@ -224,7 +256,8 @@ impl fmt::Debug for Chunk {
 pub enum NoChunk {
     /// There is none now.
     Empty,
-    /// There will be none any more: the log was stopped, or the sink closed or dropped.
+    /// There will be none any more: the log was stopped, or the sink closed or dropped, or it is the log of a process
+    /// that this one was forked from.
     Finished,
 }
 

@@ -221,6 +221,7 @@ impl Delivery {
         self.set_header(header);
         if let Target::Memory(Filler(store)) = &self.target {
             self.begun = Some(std::process::id());
+            store.begin();
             // The header has another way to whoever takes chunks, and a snapshot gets a beginning of its own.
             let blocks = &beginning[header.encoded_len()..];
             if store.is_recorder() {

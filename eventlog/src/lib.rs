@@ -74,7 +74,7 @@
 //! | `std::process::exit`, or `main` returns while a `static` or another thread has the handle | what the collector had written: all but the last flush interval, and all up to the last [`flush`](EventLog::flush). No end marker |
 //! | `abort`, or a signal such as SIGKILL | as above; the last block may be cut. Readers get everything up to its last whole event |
 //! | the machine goes down | what the operating system had written of the file; nothing is synced |
-//! | `fork` | nothing of the child. There, [`flush`](EventLog::flush), [`stop`](EventLog::stop) and the like are errors, dropping the log does nothing, marking events as [sticky](Capability::emit_sticky) is refused, and events that are emitted stay in the child's copy of the buffers until they are full; then they are refused and counted at once, whatever the [policy](Policy). The parent's log goes on. In the child emitting to the *shared* buffer may wait for ever for a thread of the parent that was in the middle of that. It can start a log of its own |
+//! | `fork` | nothing of the child. There, [`flush`](EventLog::flush), [`stop`](EventLog::stop) and the like are errors, dropping the log does nothing, marking events as [sticky](Capability::emit_sticky) is refused, and events that are emitted stay in the child's copy of the buffers until they are full; then they are refused and counted at once, whatever the [policy](Policy). The parent's log goes on. In the child emitting to the *shared* buffer may wait for ever for a thread of the parent that was in the middle of that. [Chunks] stay with the parent. It can start a log of its own |
 //!
 //! An attached reader gets what the sink gets, as far as its queue has come.
 //!

@@ -5,13 +5,17 @@
 
 mod written;
 
-use ghc_eventlog::format::{Decoder, Event};
-use ghc_eventlog::{CapabilityError, EmitError, EventLog, Policy, Previous, Sink, Start};
+use ghc_eventlog::format::{Decoder, END_MARKER, Event};
+use ghc_eventlog::{
+    CapabilityError, EmitError, EventLog, NoChunk, Policy, Previous, Sink, Start, WhenFull,
+};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use written::Written;
@@ -75,6 +79,7 @@ fn child() {
         "kill" => emit_for_ever(&path),
         "fork" => fork_and_go_on(&path),
         "fork-wait" => fork_and_fill_buffers(&path),
+        "fork-chunks" => fork_and_drop_chunks(&path),
         other => panic!("no part: {other}"),
     }
 }
@@ -280,6 +285,65 @@ fn fork_and_fill_buffers(path: &Path) {
     assert_eq!(status, 0, "the child");
     capability.message("after");
     log.stop().unwrap();
+}
+
+/// A parent whose children drop a chunk, while another thread has the locks of memory again and again.
+fn fork_and_drop_chunks(path: &Path) {
+    let (log, chunks) = EventLog::builder()
+        .flush_interval(Duration::MAX)
+        .in_memory(1 << 20, WhenFull::DropNewest)
+        .unwrap();
+    log.message("before");
+    log.flush().unwrap();
+    let mut chunk = Some(chunks.chunk().unwrap());
+    log.message("left");
+    log.flush().unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let busy = thread::spawn({
+        let (chunks, done) = (chunks.clone(), Arc::clone(&done));
+        move || {
+            while !done.load(Ordering::Relaxed) {
+                assert!(chunks.used() > 0 && chunks.len() == 1);
+            }
+        }
+    });
+    for _ in 0..100 {
+        // SAFETY: as above.
+        let process = unsafe { fork() };
+        assert!(process >= 0);
+        if process == 0 {
+            let bytes = chunk.take();
+            let mut fine = bytes.is_some_and(|bytes| bytes.ends_with(b"before"));
+            fine &= chunks.chunk().unwrap_err() == NoChunk::Finished
+                && chunks.wait_chunk(Duration::MAX).unwrap_err() == NoChunk::Finished
+                && (chunks.len(), chunks.used()) == (0, 0)
+                && chunks.header().starts_with(b"hdrb");
+            drop((chunks, log));
+            // SAFETY: ends the process.
+            unsafe { _exit(i32::from(!fine)) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is there to be written.
+        assert_eq!(unsafe { waitpid(process, &raw mut status, 0) }, process);
+        assert_eq!(status, 0, "the child");
+    }
+    done.store(true, Ordering::Relaxed);
+    busy.join().unwrap();
+    drop(chunk);
+    log.stop().unwrap();
+    let mut bytes = chunks.header();
+    while let Ok(chunk) = chunks.chunk() {
+        bytes.extend_from_slice(&chunk);
+    }
+    bytes.extend(END_MARKER);
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_forked_child_may_read_and_drop_a_chunk_and_has_no_others() {
+    let (status, log) = play("fork-chunks");
+    assert!(status.success(), "{status}");
+    assert!(log.windows(4).any(|bytes| bytes == b"left"));
 }
 
 #[test]

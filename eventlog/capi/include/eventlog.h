@@ -688,7 +688,9 @@ EVL_API int evl_cost_centres_release(evl_cost_centres list);
 /* Defines every cost centre in a log, those that are there and those that come, until it is stopped: as sticky events, which
  * every sink and reader that begins later is told, also when the object is gone. Twice is once. Says in the log when objects
  * are loaded and unloaded. Each takes 128 bytes and its text of sticky_bytes. Waits for the log's sink where the shared
- * buffer is half full; what does not fit all the same is counted as `undefined`. EVL_ERR_RELAYED: the run-time system of
+ * buffer is half full; what does not fit all the same is counted as `undefined`. So do constructors and destructors of objects
+ * that register themselves, under the dynamic linker's lock: the sink must not call dlopen, dlclose or dlsym, nor wait for
+ * a thread that does. EVL_ERR_RELAYED: the run-time system of
  * Haskell writes the log. EVL_ERR_IN_SINK. */
 EVL_API int evl_objects_define(evl_log log);
 

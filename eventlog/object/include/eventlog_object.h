@@ -135,7 +135,11 @@ extern const evl_cost_centre __stop_evl_cc[] __attribute__((weak, visibility("hi
                                       init_function,      fini_function}
 
 /* For an object that no loader loads, since it is linked into the program or opened by an ordinary dlopen: it registers
- * itself. Under a loader this does nothing. Stands behind EVL_OBJECT. */
+ * itself. Under a loader this does nothing. Stands behind EVL_OBJECT.
+ *
+ * It does so within dlopen and dlclose, which hold the dynamic linker's lock, and may wait for whoever changes or samples the
+ * list of cost centres, and for sinks of logs that define them. None of these may call dlopen, dlclose or dlsym, nor wait for
+ * a thread that does: each would wait for the other for ever. */
 #define EVL_SELF_REGISTER()                                                                        \
     /* By its own name another object's table could be found. */                                   \
     extern const evl_object evl_object_own__                                                       \

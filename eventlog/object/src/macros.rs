@@ -7,7 +7,9 @@
 /// `init` is a function that is called once the object is loaded and its cost centres are numbered; a number
 /// other than 0 has it unloaded again. `fini` is called before it is unloaded, after its last call; threads
 /// that the object has started end there. `register` makes constructors and destructors that register the
-/// object where no loader does: where it is linked into the program, or opened by an ordinary `dlopen`.
+/// object where no loader does: where it is linked into the program, or opened by an ordinary `dlopen`. Within that call
+/// they wait for whoever in the program changes or samples the list of cost centres, and for sinks of logs that define
+/// them; none of these may wait for the dynamic linker, or for a thread that opens or closes libraries.
 ///
 /// ```
 /// ghc_eventlog_object::object!("tidy", init = start, fini = stop);

@@ -86,6 +86,12 @@
 //! (`register` of `object!`, or `EVL_SELF_REGISTER`), and takes itself out by a destructor: a Rust program has
 //! cost centres of its own that way. Under a loader that does nothing, so an object is in the list once.
 //!
+//! Both run within `dlopen` and `dlclose`, which hold the dynamic linker's lock, and both may wait: for the list
+//! of cost centres, for the sink of each log that has the [definitions](Registry::define_in) where its shared buffer is
+//! half full, and the destructor for who [samples](Registry::sampling). So a sink of such a log, and whoever
+//! samples, must not call what takes that lock (`dlopen`, `dlclose`, `dlsym`, the load of a [loader](Objects::load)), nor wait
+//! for a thread that does: each would wait for the other for ever.
+//!
 //! # Exports
 //!
 //! Objects refer to symbols of this crate, so that an ordinary `dlopen` in another program fails. A loader

@@ -276,8 +276,9 @@ impl Registry {
     /// it, also when the object is gone, since samples may still speak of it. Each takes 128 bytes and its text of the
     /// log's [sticky limit](crate::Builder::sticky_limit), for as long as there is the log.
     ///
-    /// Waits for the log's sink where the shared buffer is half full; the sink must not load or unload objects.
-    /// What does not fit all the same is [counted](Self::undefined).
+    /// Waits for the log's sink where the shared buffer is half full. So do those who load and unload objects, and
+    /// constructors and destructors of objects that register themselves, under the dynamic linker's lock: the sink must
+    /// not load or unload objects, nor call `dlopen`, `dlclose` or `dlsym`, nor wait for who does. What does not fit all the same is [counted](Self::undefined).
     ///
     /// ```
     /// use ghc_eventlog::{EventLog, objects::registry};
@@ -321,6 +322,10 @@ impl Registry {
     /// Held by a sampler from before it reads stacks until it has emitted what it read. Unloading waits for it,
     /// so no sample speaks of a cost centre that was unloaded before the sample was taken. Samplers wait for
     /// each other.
+    ///
+    /// As long as it is held, nothing that waits for unloading may be waited for: no object is loaded or unloaded, and
+    /// `dlopen`, `dlclose` and `dlsym` are not called, since the destructor of an object that has registered itself waits
+    /// under the dynamic linker's lock.
     ///
     /// ```
     /// use ghc_eventlog::objects::{registry, stack};
