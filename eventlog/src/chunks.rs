@@ -280,7 +280,7 @@ impl Sink {
     /// are dropped. (Each counts as the whole chunk of a buffer that it is, and 128 bytes; a copied one as
     /// long as it is.) A chunk is admitted where there is no other, whatever its size; and what is left in
     /// the buffers when the log is stopped or redirected, or a reader comes or goes, is handed over beyond the
-    /// budget, so that nothing is lost. (Where the budget is exceeded already, no reader can be attached.) What happens when the budget is used up says `when_full`. Next to the budget there are the
+    /// budget, so that nothing is lost. So is what tells of a buffer's losses before a chunk of it, 206 bytes at most. (Where the budget is exceeded already, no reader can be attached.) What happens when the budget is used up says `when_full`. Next to the budget there are the
     /// [buffers](Builder::buffer_size), and up to 16 chunks for each, that have come back and are used again.
     ///
     /// **A chunk comes** when a thread has filled it, at [`EventLog::flush`], and when the log is stopped or

@@ -361,12 +361,21 @@ impl Intake {
         Admission::Admitted(memory)
     }
 
-    /// Drops the oldest writes until there is room.
+    /// Drops the oldest writes until there is room, but for the last header among them: who reads what follows has
+    /// to know whether it comes under the log's.
     fn overwrite(&self, state: &mut State, size: usize, gone: &mut Vec<WriteMemory>) {
         let mut missed = Missed::default();
+        let mut header = None;
         while !state.admits(size, false) {
             match state.queue.pop_front() {
-                Some(Entry::Write(mut write)) => {
+                Some(Entry::Write(write)) => {
+                    let overwritten = match Mender::is_header(&write) {
+                        true => header.replace(write),
+                        false => Some(write),
+                    };
+                    let Some(mut write) = overwritten else {
+                        continue;
+                    };
                     missed.merge(state.drop_content(&self.content(&write), Cause::Overwritten));
                     state.used -= write.memory();
                     // What comes back by itself asks for the lock.
@@ -375,6 +384,9 @@ impl Intake {
                 Some(Entry::Lost(earlier)) => missed.merge(earlier),
                 None => break,
             }
+        }
+        if let Some(header) = header {
+            state.queue.push_front(Entry::Write(header));
         }
         if !missed.is_none() {
             state.queue.push_front(Entry::Lost(missed));

@@ -576,3 +576,23 @@ fn a_header_is_told_from_its_first_bytes() {
     mender.take(&header()).unwrap();
     assert_eq!(mender.header(), Some(Header::standard()));
 }
+
+#[test]
+fn the_logs_header_ends_what_comes_under_another_also_where_it_comes_for_the_first_time() {
+    let mut mender = Mender::under(Header::standard().clone());
+    let other = EventType::new(300, EventSize::Variable, "other");
+    let mut types = Header::standard().event_types().to_vec();
+    types.push(other);
+    let other = Header::new(types).unwrap().encode();
+    let events = block(0, &[(5, Event::GcStart)]);
+    assert_eq!(
+        mender.take(&other).unwrap_err().reason,
+        SetAsideReason::OtherHeader
+    );
+    assert_eq!(
+        mender.take(&events).unwrap_err().reason,
+        SetAsideReason::UnderOtherHeader
+    );
+    mender.take(&header()).unwrap();
+    assert_eq!(mender.take(&events).unwrap().count(), 1);
+}

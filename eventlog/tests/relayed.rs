@@ -4,7 +4,8 @@
 mod relay_support;
 
 use ghc_eventlog::format::{
-    BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, LossCause, Record, StopStatus, ThreadId,
+    BlockMarker, CapNo, Decoder, END_MARKER, Event, Header, LossCause, Record, StopStatus,
+    ThreadId, UserEventType,
 };
 use ghc_eventlog::{
     AttachOptions, BlockWriter, CapabilityError, EmitError, EventLog, Keep, NoChunk, Policy,
@@ -381,6 +382,38 @@ fn with_overwrite_the_oldest_writes_make_room() {
     assert_eq!(statistics.lost().overwritten, lost);
     assert_eq!(texts.len() as u64 + lost, 12 * 800);
     assert_eq!(statistics.events(), 12 * 800);
+}
+
+#[test]
+fn with_overwrite_what_comes_under_another_header_is_not_taken_for_the_logs() {
+    let gate = Gate::default();
+    let builder = EventLog::builder().buffer_size(70_000);
+    let (log, writer) = builder
+        .policy(Policy::OverwriteOldest)
+        .relayed(Sink::writer(gate.clone()), Header::standard())
+        .unwrap();
+    let ty = UserEventType::builder(3, "other").build().unwrap();
+    let other = Header::standard().declaring([&ty]).unwrap();
+    let header = Header::standard().encode();
+    // The sink takes no block yet.
+    writer.write(&header).unwrap();
+    writer.write(&numbered(0, 0, 1)).unwrap();
+    for header in [&other.encode(), &header, &other.encode()] {
+        writer.write(header).unwrap();
+    }
+    for number in 1..13 {
+        writer.write(&numbered(0, number * 1_000, 800)).unwrap();
+    }
+    writer.write(&header).unwrap();
+    writer.write(&numbered(0, 50_000, 1)).unwrap();
+    gate.open();
+    let statistics = log.stop().unwrap();
+    let (texts, _) = read(&gate.1.lock().unwrap());
+    assert_eq!(texts.last().unwrap(), "0 50000");
+    let of_the_other = |text: &&String| !["0 0", "0 50000"].contains(&text.as_str());
+    assert_eq!(texts.iter().filter(of_the_other).count(), 0);
+    let relay = statistics.relay.unwrap();
+    assert!(relay.mends.writes_set_aside > 0 && relay.dropped_writes > 0);
 }
 
 #[test]

@@ -376,6 +376,7 @@ impl Mender {
             Some(FoundHeader::First(header, bytes)) => {
                 self.header = Some(header);
                 self.begun = true;
+                self.other_header = false;
                 pieces.header = Some(bytes);
             }
             Some(FoundHeader::Repeated) => {
