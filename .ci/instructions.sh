@@ -38,6 +38,6 @@ for queue in chunkring rtrb ringbuf bbqueue; do
     row records/one-thread "$queue by one"
 done
 row take-chunk chunkring
-for way in "time stamp" capability "trace_event!" "trace_event! without a log" fastrace "tracing binary"; do
+for way in "time stamp" capability "capability any text" "trace_event!" "trace_event! without a log" fastrace "tracing binary"; do
     row event/emit "$way"
 done

@@ -10,7 +10,9 @@ use crate::chunk_record::{ChunkEnd, ChunkHead};
 use crate::clock::Clock;
 use crate::counter::Counters;
 use crate::error::EmitError;
-use crate::format::{self, BlockMarker, CapNo, Encode, Event, Header, Origin, UserEvent};
+use crate::format::{
+    self, BlockMarker, CapNo, Encode, Event, Header, Origin, StopStatus, ThreadId, UserEvent,
+};
 use crate::marks::{Marks, StickyId};
 use crate::signals::Signals;
 use crate::sticky::is_tracked;
@@ -127,23 +129,48 @@ impl BufferWriter {
             Origin::Known(event) => event,
             Origin::User(event) => return self.emit_user(event),
         };
-        // The kinds that programs emit most of all are told apart here, once; what follows is compiled for
-        // each of them.
+        // The kinds that programs emit most of all have a function each. Where the caller says which kind it is,
+        // this is a call of that function, and what the event holds goes there in registers.
         match *event {
-            Event::UserMessage { text } => self.emit_one(&Event::UserMessage { text }),
-            Event::UserMarker { name } => self.emit_one(&Event::UserMarker { name }),
-            Event::RunThread { thread } => self.emit_one(&Event::RunThread { thread }),
+            Event::UserMessage { text } => self.emit_message(text),
+            Event::UserMarker { name } => self.emit_marker(name),
+            Event::RunThread { thread } => self.emit_run(thread),
             Event::StopThread {
                 thread,
                 status,
                 info,
-            } => self.emit_one(&Event::StopThread {
-                thread,
-                status,
-                info,
-            }),
+            } => self.emit_stop(thread, status, info),
             _ => self.emit_any(event),
         }
+    }
+
+    #[inline(never)]
+    fn emit_message(&mut self, text: &str) -> Result<(), EmitError> {
+        self.emit_one(&Event::UserMessage { text })
+    }
+
+    #[inline(never)]
+    fn emit_marker(&mut self, name: &str) -> Result<(), EmitError> {
+        self.emit_one(&Event::UserMarker { name })
+    }
+
+    #[inline(never)]
+    fn emit_run(&mut self, thread: ThreadId) -> Result<(), EmitError> {
+        self.emit_one(&Event::RunThread { thread })
+    }
+
+    #[inline(never)]
+    fn emit_stop(
+        &mut self,
+        thread: ThreadId,
+        status: StopStatus,
+        info: u32,
+    ) -> Result<(), EmitError> {
+        self.emit_one(&Event::StopThread {
+            thread,
+            status,
+            info,
+        })
     }
 
     /// As [`emit`](Self::emit), of whatever kind the event is.

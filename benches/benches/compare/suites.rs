@@ -365,6 +365,7 @@ fn user_events(suites: &mut Vec<Suite>) {
     for (name, way) in [
         ("time stamp", Way::Clock),
         ("capability", Way::Capability),
+        ("capability any text", Way::AnyText),
         ("trace_event!", Way::Macro),
         ("trace_event! without a log", Way::Off),
         ("tracing with our layer", Way::Layer),
