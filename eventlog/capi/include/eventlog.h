@@ -710,8 +710,8 @@ EVL_API int evl_objects_get_statistics(evl_objects_statistics *statistics);
 
 /* ---- The stack of cost centres ------------------------------------------------------------------------------ */
 
-/* Code of an object enters and leaves its cost centres by evl_enter and evl_leave of eventlog_object.h, both together for 5 ns,
- * with the shared library 6. This is for who knows a cost centre by its id, as an interpreter does.
+/* Code of an object enters and leaves its cost centres by evl_enter and evl_leave of eventlog_object.h, both together for 5 ns
+ * or less. This is for who knows a cost centre by its id, as an interpreter does.
  *
  * Enters one that is in the list now, on this thread. What comes out goes to evl_stack_leave, on the same thread. One that
  * the thread entered last is not entered again; those deeper than 255 count for the last that fits. EVL_ERR_ARGUMENT: no

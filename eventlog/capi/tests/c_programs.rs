@@ -132,6 +132,11 @@ fn a_child_finds_nothing_of_its_parents_and_writes_nothing_of_it() {
     assert_eq!(numbers.len(), count, "nothing is there twice");
 }
 
+#[test]
+fn a_program_that_opens_the_library_has_cost_centres_on_threads_of_before_and_after() {
+    Program::new("opened", Library::Opened).run(1);
+}
+
 const SAMPLE: &str = "sample/sample.c";
 const TRAP: &str = "host/tests/c/trap.c";
 const BAD: &str = "host/tests/c/bad.c";

@@ -9,12 +9,13 @@
 //! # Invariants
 //!
 //! 1. A record that is reachable from `RECORDS` is never freed, and its `next` is not changed any more.
-//! 2. Only the owner writes to a record: the thread whose `CURRENT` is the record. There is one at most, whoever wins
-//!    `thread` from 0, until it puts the 0 back.
+//! 2. Only the owner writes to a record: the thread whose own word points to it, and that word points to nothing
+//!    else. There is one at most, whoever wins `thread` from 0, until it puts the 0 back.
 //! 3. A frame is written before the word that makes it part of the stack. Each push makes a new version, so two
 //!    equal words have the same stack between them.
 
-use core::cell::Cell;
+mod own_word;
+
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ghc_eventlog_object::{ABI_MAJOR, CostCentre, Host};
 
@@ -57,17 +58,23 @@ static RECORDS: AtomicPtr<Record> = AtomicPtr::new(core::ptr::null_mut());
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// This thread's record. Has no destructor, so it can be read at any time, and reading allocates nothing.
-    static CURRENT: Cell<Option<&'static Record>> = const { Cell::new(None) };
     /// Gives the record back when the thread ends.
     static OWNER: Owner = const { Owner };
+}
+
+/// This thread's record. Can be asked for at any time, and allocates nothing.
+#[inline]
+fn own() -> Option<&'static Record> {
+    // SAFETY: null or, by invariant 2, a record, which by invariant 1 lives for ever.
+    unsafe { own_word::get().cast::<Record>().as_ref() }
 }
 
 struct Owner;
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if let Some(record) = CURRENT.take() {
+        if let Some(record) = own() {
+            own_word::set(core::ptr::null());
             let word = record.word.load(Ordering::Relaxed);
             // Pairs with the acquire load in `read`: who sees the next owner's pushes sees this too.
             record
@@ -99,7 +106,7 @@ fn attach() -> Option<&'static Record> {
             won.is_ok()
         })
         .unwrap_or_else(|| add(thread));
-    CURRENT.set(Some(record));
+    own_word::set((&raw const *record).cast());
     Some(record)
 }
 
@@ -165,7 +172,7 @@ fn records() -> impl Iterator<Item = &'static Record> {
 /// ```
 #[inline]
 pub fn enter(id: u32) -> u32 {
-    let Some(record) = CURRENT.get().or_else(attach) else {
+    let Some(record) = own().or_else(attach) else {
         return 0;
     };
     // Relaxed loads here and below: by invariant 2 only this thread writes.
@@ -201,7 +208,7 @@ pub fn enter(id: u32) -> u32 {
 /// ```
 #[inline]
 pub fn leave(entered: u32) {
-    if let Some(record) = CURRENT.get() {
+    if let Some(record) = own() {
         // Relaxed: by invariant 2 only this thread writes.
         let word = record.word.load(Ordering::Relaxed);
         let depth = word & u64::from(u8::MAX);
@@ -417,7 +424,7 @@ pub struct Current {
 #[inline]
 #[must_use]
 pub fn current() -> Current {
-    let record = CURRENT.get();
+    let record = own();
     Current {
         record,
         // Relaxed: by invariant 2 only this thread writes.

@@ -14,6 +14,8 @@ use tempfile::TempDir;
 pub(crate) enum Library {
     Shared,
     Static,
+    /// The shared one, which the program opens.
+    Opened,
 }
 
 /// A program that has been compiled.
@@ -59,11 +61,13 @@ impl Program {
             .args(["-x", "none", "-o"])
             .arg(directory.path().join(name));
         match library {
-            Library::Shared => {
+            Library::Shared | Library::Opened => {
                 // The program looks for the library by its name for programs.
                 let link = directory.path().join("libghceventlog.so.0");
                 std::os::unix::fs::symlink(libraries().join("libghceventlog.so"), &link).unwrap();
-                command.arg(&link).arg("-Wl,-rpath,$ORIGIN");
+                if library == Library::Shared {
+                    command.arg(&link).arg("-Wl,-rpath,$ORIGIN");
+                }
             }
             Library::Static => {
                 command.arg(libraries().join("libghceventlog.a"));
