@@ -11,7 +11,7 @@ built=$TARGET/haskell
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Whatever is said here is not said to the programs.
-unset EVENTLOG_SINK EVENTLOG_MODE EVENTLOG_BUDGET EVENTLOG_LISTEN GHCRTS
+unset EVENTLOG_SINK EVENTLOG_MODE EVENTLOG_BUDGET EVENTLOG_LISTEN EVENTLOG_FLUSH_MS GHCRTS
 
 # compile NAME SOURCE FLAG...: with the shim, and the run-time system's start wrapped.
 compile() {
@@ -180,6 +180,45 @@ environment() {
     texts 'after the start\.' "$directory/flight.eventlog" | grep . >/dev/null || die "the newest is missing in the recording"
 }
 
+# A program that says little is seen to say it, and ends whatever its timer is doing.
+timer() {
+    local directory=$work/timer log=$work/timer/0.eventlog running
+    mkdir "$directory"
+    compile quiet tests/Quiet.hs -threaded -eventlog
+    compile quiet-plain tests/Quiet.hs -eventlog
+    mkfifo "$directory/lines"
+    EVENTLOG_FLUSH_MS=20 EVENTLOG_SINK=$log "$built/quiet" +RTS -l -N2 <"$directory/lines" &
+    running=$!
+    exec 9>"$directory/lines"
+    seen 'it begins\.' "$log"
+    echo one >&9
+    seen 'it has read one\.' "$log"
+    exec 9>&-
+    wait "$running" || die "the program has failed"
+    accepted "$log"
+    [ "$(texts 'it (begins|has read one|ends)\.' "$log" | tr '\n' ' ')" = "it begins. it ends. it has read one. " ] ||
+        die "an event is missing, or twice"
+    for _ in $(seq 50); do
+        EVENTLOG_FLUSH_MS=10 EVENTLOG_SINK=$log timeout 60 "$built/quiet" +RTS -l -N2 </dev/null || die "a program does not end"
+    done
+    accepted "$log"
+    EVENTLOG_FLUSH_MS=5 EVENTLOG_SINK=none "$built/quiet" +RTS -l </dev/null 2>"$directory/told"
+    grep -q '^eventlog: EVENTLOG_FLUSH_MS=5: must be a number of milliseconds, from 10 ' "$directory/told" || die "not told"
+    EVENTLOG_FLUSH_MS=20 EVENTLOG_SINK=none "$built/quiet-plain" +RTS -l </dev/null 2>"$directory/told"
+    grep -q '^eventlog: EVENTLOG_FLUSH_MS=20: .* not linked with -threaded' "$directory/told" || die "not told"
+    EVENTLOG_SINK=none "$built/quiet" +RTS -l </dev/null 2>"$directory/told"
+    [ ! -s "$directory/told" ] || die "something is told where nothing is asked for"
+}
+
+# seen PATTERN LOG: it comes while the program runs.
+seen() {
+    local deadline=$((SECONDS + 60))
+    until [ -e "$2" ] && texts "$1" "$2" >/dev/null; do
+        [ "$SECONDS" -lt "$deadline" ] || die "not seen: $1"
+        sleep 0.05
+    done
+}
+
 # What a run-time system does with its writer, from C: recorded writes, by two threads at once.
 captures() {
     local name directory events
@@ -270,7 +309,7 @@ cost() {
     [ $((ours * 10)) -ge $((ghc * 9)) ] || die "a program is slower by more than a tenth"
 }
 
-parts=(threaded not_threaded profiled by_configuration memory restart fork environment captures examples under_address_sanitizer cost)
+parts=(threaded not_threaded profiled by_configuration memory restart fork environment timer captures examples under_address_sanitizer cost)
 if [ $# = 0 ]; then
     cargo build --locked --quiet --release -p ghc-eventlog-capi -p eventlog-cli
     [ -x "$elv" ] || bash .ci/elv.sh

@@ -6,8 +6,14 @@
  * And where the program is linked with -optl-Wl,--wrap=startEventLogging the log goes to the library without a change to
  * the program's source. */
 #include "Rts.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 /* As in eventlog.h, which need not be found to compile this. */
 extern const EventLogWriter evl_ghc_writer;
@@ -19,11 +25,31 @@ typedef struct evl_ghc_rts {
 } evl_ghc_rts;
 extern int evl_ghc_set_rts(const evl_ghc_rts *functions);
 
+/* Has the run-time system hand over what it holds every so often, as the environment says; see below. */
+static void flush_now_and_then(void);
+
 /* The run-time system's own call at its start comes here where the linker is told to wrap it. */
 bool __real_startEventLogging(const EventLogWriter *writer) __attribute__((weak));
 bool __wrap_startEventLogging(const EventLogWriter *writer);
 bool __wrap_startEventLogging(const EventLogWriter *writer) {
-    return __real_startEventLogging(writer == &FileEventLogWriter ? &evl_ghc_writer : writer);
+    if (writer == &FileEventLogWriter) {
+        writer = &evl_ghc_writer;
+    }
+    bool is_started = __real_startEventLogging(writer);
+    if (is_started && writer == &evl_ghc_writer) {
+        flush_now_and_then();
+    }
+    return is_started;
+}
+
+static void complain(const char *text) {
+    const char *value = getenv("EVENTLOG_FLUSH_MS");
+    fprintf(stderr, "eventlog: EVENTLOG_FLUSH_MS=%s: %s\n", value == NULL ? "" : value, text);
+}
+
+static bool is_flush_asked_for(void) {
+    const char *value = getenv("EVENTLOG_FLUSH_MS");
+    return value != NULL && *value != 0;
 }
 
 #if __GLASGOW_HASKELL__ >= 902
@@ -31,6 +57,12 @@ bool __wrap_startEventLogging(const EventLogWriter *writer) {
 static int flush(void) {
     flushEventLog(NULL);
     return 0;
+}
+
+static void flush_now_and_then(void) {
+    if (is_flush_asked_for()) {
+        complain("this is for GHC 9.0; say +RTS --eventlog-flush-interval=SECONDS");
+    }
 }
 
 static const evl_ghc_rts functions = { sizeof(evl_ghc_rts), flush, NULL, NULL };
@@ -49,7 +81,7 @@ extern EventsBuf *capEventBuf __attribute__((weak));
 extern EventsBuf eventBuf __attribute__((weak));
 extern bool eventlog_enabled __attribute__((weak));
 extern pthread_mutex_t eventBufMutex __attribute__((weak));
-extern uint32_t n_capabilities;
+extern uint32_t n_capabilities, taskCount;
 extern StgInt64 stat_getElapsedTime(void);
 extern Task *newBoundTask(void);
 extern void boundTaskExiting(Task *task);
@@ -191,7 +223,97 @@ static uint64_t buffer_bytes(void) {
 
 static const evl_ghc_rts functions = { sizeof(evl_ghc_rts), flush, resize, buffer_bytes };
 
+/* EVENTLOG_FLUSH_MS: a thread that flushes, as GHC does from 9.2 on by --eventlog-flush-interval. It holds `flushing`
+ * meanwhile, and the run-time system's end waits for that: who has stopped some of the capabilities while the end takes
+ * the others would wait for ever. */
+enum { LEAST_MS = 10, MOST_MS = 3600000 };
+
+static struct {
+    pthread_mutex_t flushing;
+    /* The run-time system is ending. */
+    bool is_over;
+    /* The process that the thread is in; a child has no such thread, and may have the lock as it was. */
+    pid_t process;
+    struct timespec interval;
+} timer = { .flushing = PTHREAD_MUTEX_INITIALIZER };
+
+/* Whether the run-time system is ready to be stopped. While it makes itself ready it has a task for each capability but the
+ * first; the next one runs the first Haskell code. */
+static bool is_ready(void) {
+    uint32_t tasks = __atomic_load_n(&taskCount, __ATOMIC_ACQUIRE);
+    uint32_t capabilities = __atomic_load_n(&n_capabilities, __ATOMIC_RELAXED);
+    return capabilities > 0 && tasks >= capabilities;
+}
+
+static void *run_timer(void *nothing) {
+    bool has_begun = false, is_over = false;
+    while (!is_over) {
+        struct timespec rest = timer.interval;
+        while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+        }
+        pthread_mutex_lock(&timer.flushing);
+        is_over = timer.is_over;
+        /* Tasks may end later. */
+        has_begun = has_begun || is_ready();
+        if (has_begun && !is_over) {
+            (void)flush();
+        }
+        pthread_mutex_unlock(&timer.flushing);
+    }
+    return nothing;
+}
+
+/* The run-time system calls this first of all when it ends, without a capability. A program may have such a function of
+ * its own, which then takes the place of this one. */
+void OnExitHook(void) __attribute__((weak));
+void OnExitHook(void) {
+    if (timer.process == getpid()) {
+        pthread_mutex_lock(&timer.flushing);
+        timer.is_over = true;
+        pthread_mutex_unlock(&timer.flushing);
+    }
+}
+
+static void flush_now_and_then(void) {
+    /* A log that is started again finds the thread there. */
+    if (!is_flush_asked_for() || timer.process == getpid()) {
+        return;
+    }
+    char *end = NULL;
+    errno = 0;
+    long ms = strtol(getenv("EVENTLOG_FLUSH_MS"), &end, 10);
+    if (errno != 0 || *end != 0 || ms < LEAST_MS || ms > MOST_MS) {
+        complain("must be a number of milliseconds, from 10 to 3600000; nothing is flushed");
+        return;
+    }
+    if (stopAllCapabilities == NULL) {
+        complain("the program is not linked with -threaded; nothing is flushed");
+        return;
+    }
+    timer.interval = (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
+    timer.process = getpid();
+    /* Signals are the program's. */
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int refused = pthread_create(&thread, NULL, run_timer, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (refused != 0) {
+        timer.process = 0;
+        complain("no thread can be made; nothing is flushed");
+        return;
+    }
+    pthread_detach(thread);
+}
+
 #else
+
+static void flush_now_and_then(void) {
+    if (is_flush_asked_for()) {
+        complain("this is for GHC 9.0; nothing is flushed");
+    }
+}
 
 static const evl_ghc_rts functions = { sizeof(evl_ghc_rts), NULL, NULL, NULL };
 
@@ -199,4 +321,7 @@ static const evl_ghc_rts functions = { sizeof(evl_ghc_rts), NULL, NULL, NULL };
 
 __attribute__((constructor)) static void register_functions(void) {
     evl_ghc_set_rts(&functions);
+    if (&__real_startEventLogging == NULL && is_flush_asked_for()) {
+        complain("the program is not linked with --wrap=startEventLogging; nothing is flushed");
+    }
 }
