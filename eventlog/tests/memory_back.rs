@@ -1,39 +1,13 @@
 //! Memory that a burst of events takes and that goes back when it is over.
 
+mod counted;
+
+use counted::{live, turn};
 use ghc_eventlog::format::Event;
 use ghc_eventlog::{EventLog, Policy, Previous, Sink, Start};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Counts what is allocated by the process and not freed.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is the system allocator's own doing; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // Relaxed, as everywhere here: the number stands for itself.
-        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The tests share the count, so they take turns.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// Rounded up, it is three chunks of 128 KiB, each of which holds 124 events of a thousand bytes, or 63 of two thousand.
 const BUFFER: usize = 4 * 66_000;
@@ -59,7 +33,7 @@ impl Write for Gated {
 /// Emits so many sticky events of so many bytes while nothing is taken out of the buffer, removes them all, and lets
 /// `finish` follow. Tells how many were overwritten, and how many bytes more than before are in use.
 fn burst(events: usize, bytes: usize, finish: impl FnOnce(&EventLog)) -> (u64, usize) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     let gate = Arc::new(Mutex::new(()));
     let log = EventLog::builder()
         .buffer_size(BUFFER)
@@ -68,7 +42,7 @@ fn burst(events: usize, bytes: usize, finish: impl FnOnce(&EventLog)) -> (u64, u
         .start(Gated(Arc::clone(&gate)))
         .unwrap();
     log.flush().unwrap();
-    let before = LIVE.load(Ordering::Relaxed);
+    let before = live();
     let name = "x".repeat(bytes);
     let closed = gate.lock().unwrap();
     let mut ids = Vec::new();
@@ -83,7 +57,7 @@ fn burst(events: usize, bytes: usize, finish: impl FnOnce(&EventLog)) -> (u64, u
     }
     finish(&log);
     let lost = log.statistics().shared.lost.overwritten;
-    (lost, LIVE.load(Ordering::Relaxed).saturating_sub(before))
+    (lost, live().saturating_sub(before))
 }
 
 fn redirect(log: &EventLog) {
