@@ -144,13 +144,20 @@ impl BufferWriter {
         }
     }
 
+    // What cuts a text takes an event, which has to be in memory; behind the bound that is known not to happen.
     #[inline(never)]
     fn emit_message(&mut self, text: &str) -> Result<(), EmitError> {
+        if text.len() > format::MAX_PAYLOAD {
+            return self.emit_any(&Event::UserMessage { text });
+        }
         self.emit_one(&Event::UserMessage { text })
     }
 
     #[inline(never)]
     fn emit_marker(&mut self, name: &str) -> Result<(), EmitError> {
+        if name.len() > format::MAX_PAYLOAD {
+            return self.emit_any(&Event::UserMarker { name });
+        }
         self.emit_one(&Event::UserMarker { name })
     }
 

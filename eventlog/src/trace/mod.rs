@@ -239,7 +239,7 @@ pub fn thread_id() -> Option<ThreadId> {
 }
 
 fn message(text: &str) {
-    thread::emit(&Event::UserMessage { text });
+    thread::message(text);
 }
 
 fn named_moment(name: &str) {

@@ -76,6 +76,12 @@ impl Writer {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn emit_shared_message(&self, text: &str) {
+        self.emit_shared(&Event::UserMessage { text });
+    }
+
     /// Goes over to the log that is installed now, if any.
     #[cold]
     fn change(&mut self) {
@@ -199,6 +205,25 @@ pub(super) fn emit(event: &(impl Encode + ?Sized)) {
     if with(|writer| writer.emit(event)) == Err(Unavailable::Gone) {
         emit_late(event);
     }
+}
+
+/// Emits a user message where a log is installed, as [`emit`] does. It is an event in memory only where it does not go to
+/// the thread's capability.
+#[inline]
+pub(super) fn message(text: &str) {
+    let emitted = with(|writer| match &mut writer.capability {
+        Some(capability) => capability.message(text),
+        None => writer.emit_shared_message(text),
+    });
+    if emitted == Err(Unavailable::Gone) {
+        emit_late_message(text);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn emit_late_message(text: &str) {
+    emit_late(&Event::UserMessage { text });
 }
 
 /// Runs `act` on what the thread has in the log that is installed now, if any.
