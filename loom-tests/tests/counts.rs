@@ -162,7 +162,7 @@ fn a_ring_is_full_also_while_its_oldest_chunk_is_read() {
 
 #[test]
 fn the_producer_counts_no_item_too_few() {
-    model("the_producer_counts_no_item_too_few", 1680, || {
+    model("the_producer_counts_no_item_too_few", 830, || {
         let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let mut put = in_order::push(&mut producer, 0, 2);
         let begun = std::sync::Arc::new(Ledger::new(0));
@@ -223,7 +223,7 @@ fn the_producer_counts_no_item_too_few_after_a_hole() {
 
 #[test]
 fn the_producer_can_push_what_free_slots_says() {
-    model("the_producer_can_push_what_free_slots_says", 32, || {
+    model("the_producer_can_push_what_free_slots_says", 14, || {
         let (mut producer, consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();
         let mut put = in_order::push(&mut producer, 0, 3);
         let receiver = thread::spawn(move || {

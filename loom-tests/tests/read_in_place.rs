@@ -73,6 +73,40 @@ fn a_slice_holds_all_that_is_ready() {
 }
 
 #[test]
+fn a_slice_of_a_chunk_seen_before_holds_all_that_is_ready() {
+    let name = "a_slice_of_a_chunk_seen_before_holds_all_that_is_ready";
+    model(name, 1, || {
+        let (mut producer, mut consumer) = Builder::new(2, 3).max_chunks(4).spsc().unwrap();
+        for number in 0..3 {
+            producer.push(Tracked::new(number)).unwrap();
+        }
+        // This look tells of the first item of the next chunk as well.
+        assert_eq!(read(&mut consumer, 0, 2), 2);
+        let sender = thread::spawn(move || {
+            for number in 3..6 {
+                producer.push(Tracked::new(number)).unwrap();
+            }
+        });
+        let len = consumer.len();
+        let mut taken = 2 + read(&mut consumer, 2, usize::MAX);
+        assert!(
+            taken - 2 >= len.min(2),
+            "an item that was there is not in the slice"
+        );
+        while let Ok(item) = consumer.pop() {
+            assert_eq!(item.value(), taken);
+            taken += 1;
+        }
+        sender.join().unwrap();
+        while let Ok(item) = consumer.pop() {
+            assert_eq!(item.value(), taken);
+            taken += 1;
+        }
+        assert_eq!(taken, 6);
+    });
+}
+
+#[test]
 fn what_is_not_released_comes_again() {
     model("what_is_not_released_comes_again", 350, || {
         let (mut producer, mut consumer) = Builder::new(2, 2).max_chunks(2).spsc().unwrap();

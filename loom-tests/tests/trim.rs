@@ -124,7 +124,7 @@ fn fewer_chunks_while_some_are_idle() {
 
 #[test]
 fn a_third_idle_chunk_leaves_the_table() {
-    model("a_third_idle_chunk_leaves_the_table", 26, || {
+    model("a_third_idle_chunk_leaves_the_table", 12, || {
         let (mut producer, consumer) = Builder::new(1, 4).max_chunks(4).spsc().unwrap();
         let control = producer.control();
         assert_eq!(in_order::push(&mut producer, 0, 4), 4);

@@ -10,7 +10,7 @@ use crate::settings::Plan;
 use crate::spsc;
 
 /// Bytes of items that a chunk holds where nobody says otherwise.
-const DEFAULT_CHUNK_BYTES: usize = 1024;
+const DEFAULT_CHUNK_BYTES: usize = 2048;
 
 /// Most chunks that [`Builder::with_capacity`] divides a ring into.
 const DEFAULT_MAX_CHUNKS: usize = 1024;
@@ -110,7 +110,7 @@ impl Builder {
     }
 
     /// A ring in which `capacity` items always fit, divided as suits the size of an item: chunks
-    /// of about 1 KiB or 32 items, whichever is more; shorter ones in a small ring, so that there are
+    /// of about 2 KiB or 32 items, whichever is more; shorter ones in a small ring, so that there are
     /// several, and longer ones in a huge ring, so that there are no more than about a thousand.
     ///
     /// One chunk more is added than the capacity needs, so that an item is never refused while
@@ -146,7 +146,7 @@ impl Builder {
     /// Either way a chunk that has been read is used again. A ring that was given all its chunks keeps
     /// them, but for those that are [taken out](crate::spsc::Consumer::take_chunk),
     /// [trimmed](crate::Control::trim), or no longer of the ring's shape; another has a few of them idle
-    /// (two; or 8 KiB, and up to 64 KiB, 64 chunks at most, if as many were in use lately, where it is for one producer
+    /// (two; or 16 KiB, and up to 64 KiB, 64 chunks at most, if as many were in use lately, where it is for one producer
     /// and no [pool](Self::pool) is shared), and
     /// gives the others' memory back.
     ///
@@ -391,7 +391,7 @@ impl Builder {
             Shape::Capacity(capacity) => {
                 let by_bytes = (DEFAULT_CHUNK_BYTES / item_size.max(1)).max(32);
                 // Small rings get several chunks all the same: room comes back by chunks.
-                let share = capacity.div_ceil(if capacity >= 256 { 4 } else { 2 });
+                let share = capacity.div_ceil(2);
                 let least = capacity.div_ceil(DEFAULT_MAX_CHUNKS);
                 let chunk_len = kind.round_up(by_bytes.min(share).max(least));
                 let chunk_len = chunk_len.min(kind.max_chunk_len);

@@ -157,10 +157,10 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Items that lie within four cache lines; never any under loom, which knows no lines.
+    /// Items that lie within sixteen cache lines; never any under loom, which knows no lines.
     pub(crate) const FEW: usize = match size_of::<T>() {
         0 => 0,
-        size if cfg!(not(loom)) => 256 / size,
+        size if cfg!(not(loom)) => 1024 / size,
         _ => 0,
     };
 

@@ -81,7 +81,7 @@ const KEEP_BYTES: usize = or_few_in_a_model(64 << 10, 0);
 
 /// Bytes of them that stay also where fewer were needed lately: two halves that are at work at the same time are less in
 /// each other's way where they do not write the same few lines.
-pub(crate) const FEW_BYTES: usize = 8 << 10;
+pub(crate) const FEW_BYTES: usize = 16 << 10;
 
 impl<T> Settings<T> {
     pub(crate) fn new(plan: &Plan<T>) -> Self {

@@ -465,8 +465,8 @@ fn a_ring_that_needs_few_chunks_for_long_keeps_few() {
             producer.push(item as u64).unwrap();
             assert_eq!(consumer.pop(), Ok(item as u64));
         }
-        // 8 KiB of idle chunks, the one in use, one that is on its way, and those of the pool.
-        let most = (8 + 2 + 16) * chunk;
+        // 16 KiB of idle chunks, the one in use, one that is on its way, and those of the pool.
+        let most = (16 + 2 + 16) * chunk;
         assert!(pool.used() as isize <= most, "{} bytes", pool.used());
     }
 }

@@ -68,6 +68,9 @@ pub struct Consumer<T> {
     end: usize,
     /// Slots from `end` to the end of the current chunk's range.
     hole: usize,
+    /// The tail as it was seen when a chunk was entered or found complete; not ahead of the position where all that it
+    /// told of has been taken. Of no meaning in a ring that can be overwritten.
+    tail: usize,
     /// Sequence number of the chunk to be entered next; in a ring that can be overwritten, of the next one
     /// to be given back.
     seq: usize,
@@ -104,6 +107,7 @@ impl<T> Consumer<T> {
             finished: origin,
             end: origin,
             hole: 0,
+            tail: origin,
             seq,
             in_chunk: false,
             holes: 0,
@@ -232,7 +236,8 @@ impl<T> Consumer<T> {
     /// All items that are ready and lie side by side, to be read in place: the rest of the oldest
     /// chunk, as far as it is committed. At least one.
     ///
-    /// Nothing is taken out before [`release`](ReadSlice::release).
+    /// Nothing is taken out before [`release`](ReadSlice::release). In the midst of a stream it may let some pauses pass
+    /// before it says what is there, or that nothing is, twelve at the most (see [pace](super#pace)).
     ///
     /// # Errors
     /// As for [`pop`](Self::pop).
@@ -253,11 +258,17 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         self.stop_here();
+        if self.stop_position == self.end && self.sees_further() {
+            self.refill_at_boundary(self.tail)?;
+        }
         // A fresh look at the tail, since more may have come than was known before; but what a complete chunk has
         // left does not become more.
-        // Without a pause where there is little: who reads in place has many items at a time as a rule.
         if self.limit != self.end || self.stop_position == self.end {
-            self.refill()?;
+            match self.refill() {
+                Ok(()) if self.has_found_few() => self.look_again(heels::PAUSES_TO_READ)?,
+                Ok(()) => (),
+                Err(error) => self.look_again_for_any(error)?,
+            }
         }
         Ok(ReadSlice { consumer: self })
     }
@@ -266,26 +277,67 @@ impl<T> Consumer<T> {
     /// later. See [`heels`].
     #[inline(always)]
     fn refill_in_stream(&mut self) -> Result<(), PopError> {
+        if self.sees_further() {
+            return self.refill_at_boundary(self.tail);
+        }
         if let Err(error) = self.refill() {
             self.heels.lose();
             return Err(error);
         }
-        let ready = self.limit.wrapping_sub(self.stop_position);
-        // What a complete chunk has left does not become more.
-        if self.limit != self.end && self.heels.found::<T>(ready) {
-            self.look_again(ready)?;
+        if self.has_found_few() {
+            let pauses = heels::pauses_for::<T>(self.end.wrapping_sub(self.stop_position));
+            self.look_again(pauses)?;
         }
         Ok(())
     }
 
+    /// Whether to look again after a look that has found something.
+    #[inline(always)]
+    fn has_found_few(&mut self) -> bool {
+        let ready = self.limit.wrapping_sub(self.stop_position);
+        // What a complete chunk has left does not become more.
+        self.limit != self.end && self.heels.found::<T>(ready)
+    }
+
     #[cold]
     #[inline(never)]
-    fn look_again(&mut self, ready: usize) -> Result<(), PopError> {
-        Heels::pause();
+    fn look_again(&mut self, pauses: usize) -> Result<(), PopError> {
+        let before = self.limit;
+        heels::let_pass(pauses);
         self.refill()?;
-        let now = self.limit.wrapping_sub(self.stop_position);
-        self.heels.learn(now != ready);
+        self.heels.learn(self.limit != before);
         Ok(())
+    }
+
+    /// To be called after a look that has found nothing, as `error` says; which is told where it stays so.
+    #[cold]
+    #[inline(never)]
+    fn look_again_for_any(&mut self, error: PopError) -> Result<(), PopError> {
+        if !self.heels.lose_unless_due() || error == PopError::Closed {
+            return Err(error);
+        }
+        for _ in 0..heels::LOOKS_FOR_ANY {
+            heels::let_pass(heels::PAUSES_TO_READ);
+            match self.refill() {
+                Err(PopError::Empty) => (),
+                found => {
+                    self.heels.learn(true);
+                    self.heels.see();
+                    return found;
+                }
+            }
+        }
+        self.heels.learn(false);
+        Err(error)
+    }
+
+    /// Whether the last look has told of more than what is before the position, which must be the stop's and the end of
+    /// what is known of the current chunk. Then the next one is entered without another look, which would take the
+    /// tail's line away from the producer.
+    #[inline(always)]
+    fn sees_further(&self) -> bool {
+        (self.tail.wrapping_sub(self.stop_position) as isize) > 0
+            && !self.shared.settings.overwritable
     }
 
     /// Looks for items at the position, which must be the stop's; on success `limit` is beyond it.
@@ -315,6 +367,7 @@ impl<T> Consumer<T> {
     #[inline(never)]
     fn refill_at_boundary(&mut self, tail: usize) -> Result<(), PopError> {
         if tail != self.stop_position && !self.shared.settings.overwritable {
+            self.tail = tail;
             if !self.in_chunk {
                 self.enter(tail);
             }

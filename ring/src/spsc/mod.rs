@@ -22,14 +22,18 @@
 //! A contiguous [`reserve`](Producer::reserve) that does not fit into what is left of a chunk leaves
 //! that rest unused. Where the consumer has not looked since then, it cannot know which item was the
 //! chunk's last; the chunk then goes back at its next look: a [`read`](Consumer::read), or a
-//! [`pop`](Consumer::pop) that has nothing left from the look before.
+//! [`pop`](Consumer::pop) that has nothing left from the look before, which may have told of items in several chunks.
 //!
 //! # Pace
 //!
-//! Two halves that run at once take the same cache lines from each other. So a consumer that catches its producer up
-//! again and again, and finds fewer items than four cache lines hold, lets four pause instructions pass
-//! (a tenth of a microsecond, about) and looks once more, in [`pop`](Consumer::pop). The first look after one that found nothing never does, and where nothing came
-//! meanwhile, looks without a pause follow, twice as many each time. It also writes a byte into each cache line of
+//! Two halves that run at once take the same cache lines from each other. So a consumer looks for new items only where it
+//! has taken all that its last look has told of. Where it catches its producer up again and again, and finds fewer
+//! items than sixteen cache lines hold, it lets some pause instructions pass and looks once more: in a
+//! [`pop`](Consumer::pop) one for each line that its chunk may still give, sixteen at the most (half a microsecond,
+//! about), and four in a [`read`](Consumer::read). In the midst of such a stream a `read` that finds nothing looks up to
+//! three times more, with four pauses before each; a `pop` that finds nothing says so at once. The first look after one that found nothing is never put
+//! off, so who waits for a single item has it as soon as it is there; and where nothing came
+//! meanwhile, looks without a pause follow, twice as many each time. A consumer also writes a byte into each cache line of
 //! a chunk from which it has taken every item, which makes it cheaper for the producer to fill it again.
 //!
 //! # Overwriting

@@ -259,7 +259,12 @@ impl<T> Shared<T> {
     ) -> bool {
         let count = seq.wrapping_sub(reclaimed);
         let settings = &*self.settings;
-        if (count as isize) <= 0 || count <= settings.keep_idle {
+        if (count as isize) <= 0 {
+            return false;
+        }
+        // Relaxed: a setting. So many chunks there are at the most, however long ago `reclaimed` was looked at.
+        let count = count.min(settings.most_ever.load(Ordering::Relaxed));
+        if count <= settings.keep_idle {
             return false;
         }
         // Each product of sizes is at most the size of a chunk. Short chunks count for more, since each has its head.

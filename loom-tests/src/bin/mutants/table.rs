@@ -1493,12 +1493,58 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stop_beyond_a_hole",
         file: CONSUMER,
         find: "        self.stop_here();
-        // A fresh",
+        if self.stop_position == self.end &&",
         nth: None,
-        replace: "        // A fresh",
+        replace: "        if self.stop_position == self.end &&",
         bound: 2,
         fate: KilledBy(&["early_close::a_chunk_closed_where_the_look_ended_goes_back_at_once"]),
         why: "a chunk that was closed since comes back only with the next look",
+    },
+    Mutant {
+        name: "seen_tail_behind_counts",
+        file: CONSUMER,
+        find: "(self.tail.wrapping_sub(self.stop_position) as isize) > 0",
+        nth: None,
+        replace: "self.tail != self.stop_position",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "slots are taken for items that an old look has told of and that were taken since",
+    },
+    Mutant {
+        name: "seen_tail_one_too_far",
+        file: CONSUMER,
+        find: "            self.tail = tail;",
+        nth: None,
+        replace: "            self.tail = tail.wrapping_add(1);",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "a chunk is entered of which no look has told",
+    },
+    Mutant {
+        name: "seen_tail_where_chunks_are_overwritten",
+        file: CONSUMER,
+        find: "(self.tail.wrapping_sub(self.stop_position) as isize) > 0
+            && !self.shared.settings.overwritable",
+        nth: None,
+        replace: "(self.tail.wrapping_sub(self.stop_position) as isize) > 0",
+        bound: 2,
+        fate: BeyondLoom,
+        why: "what was seen would be of no meaning, and half of all positions have to pass until it seems to be ahead",
+    },
+    Mutant {
+        name: "read_content_with_what_was_seen",
+        file: CONSUMER,
+        find: "        if self.stop_position == self.end && self.sees_further() {
+            self.refill_at_boundary(self.tail)?;
+        }",
+        nth: None,
+        replace: "        if self.stop_position == self.end && self.sees_further() {
+            self.refill_at_boundary(self.tail)?;
+            return Ok(ReadSlice { consumer: self });
+        }",
+        bound: 2,
+        fate: KilledBy(&["read_in_place::a_slice_of_a_chunk_seen_before_holds_all_that_is_ready"]),
+        why: "items that have come to a chunk since it was seen are not in the slice",
     },
     Mutant {
         name: "chunk_taken_from_the_stop_on",
@@ -3957,6 +4003,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["grow::a_ring_grows_while_it_is_read", "grow::a_chunk_that_is_beyond_goes_back_while_the_producer_works"]),
         why: "as above",
+    },
+    Mutant {
+        name: "idle_chunks_bounded_too_low",
+        file: SHARED,
+        find: "count.min(settings.most_ever.load(Ordering::Relaxed))",
+        nth: None,
+        replace: "count.min(settings.keep_idle)",
+        bound: 2,
+        fate: KilledBy(&["trim::a_third_idle_chunk_leaves_the_table"]),
+        why: "every idle chunk stays",
+    },
+    Mutant {
+        name: "idle_chunks_without_a_bound",
+        file: SHARED,
+        find: "count.min(settings.most_ever.load(Ordering::Relaxed))",
+        nth: None,
+        replace: "count",
+        bound: 2,
+        fate: Equivalent,
+        why: "an old count asks for a new one, which has no more than there are but for chunks that have left",
     },
     Mutant {
         name: "idle_chunks_counted_from_long_ago",
