@@ -32,6 +32,51 @@ fn a_producer_seals_what_another_fills() {
     });
 }
 
+/// A pop looks at one line of flags, which are two in a model.
+#[test]
+fn items_come_from_behind_a_line_of_unused_slots() {
+    let name = "items_come_from_behind_a_line_of_unused_slots";
+    model_with_floors(name, [50, 30], || {
+        let (mut producer, consumer) = ring(8, 1).mpsc().unwrap();
+        let mut other = producer.clone();
+        producer.push(item(0, 0)).unwrap();
+        let sender = thread::spawn(move || {
+            drop(producer.reserve(3).unwrap());
+            producer.push(item(0, 1)).unwrap();
+            producer
+        });
+        assert_eq!(push(&mut other, 1, 0, 1), 1);
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        let _producer = sender.join().unwrap();
+        while inbox.taken < 3 {
+            assert!(inbox.pop().is_ok(), "an item that is there");
+        }
+    });
+}
+
+/// The same where a run of items goes over the line's end.
+#[test]
+fn items_come_from_behind_a_line_that_a_slice_goes_beyond() {
+    let name = "items_come_from_behind_a_line_that_a_slice_goes_beyond";
+    model_with_floors(name, [360, 780], || {
+        let (mut producer, consumer) = ring(8, 1).mpsc().unwrap();
+        let mut other = producer.clone();
+        let sender = thread::spawn(move || {
+            assert!(record(&mut producer, 0, 0, 3));
+            producer.push(item(0, 3)).unwrap();
+            producer
+        });
+        assert_eq!(push(&mut other, 1, 0, 1), 1);
+        let mut inbox = Inbox::new(consumer);
+        inbox.look(2);
+        let _producer = sender.join().unwrap();
+        while inbox.taken < 5 {
+            assert!(inbox.pop().is_ok(), "an item that is there");
+        }
+    });
+}
+
 #[test]
 fn two_seal_at_once() {
     model_with_floors("two_seal_at_once", [13, 8], || {

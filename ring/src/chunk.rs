@@ -1,17 +1,18 @@
 //! One chunk: a block of a pool's memory that holds slots, and nothing about what is in them.
 //!
 //! ```text
-//!  block's start                                         first slot
-//!  | what the pool keeps | used | flags | ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
-//!  `------------------- offset -------------------'
+//!  block's start                                               first slot
+//!  | what the pool keeps | used | ... | flags | ... | headroom | slot 0 | slot 1 | ... | slot len - 1 |
+//!  `------------------------ offset -------------------------'
 //! ```
 //!
-//! Chunks of a ring with several producers have a flag for every slot; others have none.
+//! Chunks of a ring with several producers have a flag for every slot; others have none. The flags end where a cache
+//! line does, so that they are in as few of those as can be, and in none that anything else is in where they fill it.
 
 use crate::pool::{Block, NoBlock, Pool};
 #[cfg(loom)]
 use crate::primitive::Ordering;
-use crate::primitive::{AtomicU8, AtomicUsize, Slot};
+use crate::primitive::{AtomicU8, AtomicUsize, LINE, Slot};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -92,8 +93,17 @@ impl<T> Form<T> {
     fn offset(self, len: usize) -> Option<usize> {
         size_of::<Head>()
             .checked_add(self.flag_size.checked_mul(len)?)?
-            .checked_add(self.headroom)?
+            .checked_add(self.after_flags()?)?
             .checked_next_multiple_of(Self::align())
+    }
+
+    /// Bytes from the end of the flags to the first slot: whole lines, where there are flags.
+    #[inline]
+    fn after_flags(self) -> Option<usize> {
+        if self.flag_size == 0 {
+            return Some(self.headroom);
+        }
+        self.headroom.checked_next_multiple_of(LINE)
     }
 
     /// The flag of the first slot; those of the others follow.
@@ -104,9 +114,10 @@ impl<T> Form<T> {
     #[inline]
     pub(crate) unsafe fn flags(self, first: NonNull<Slot<T>>, len: usize) -> NonNull<AtomicU8> {
         debug_assert!(self.flag_size != 0, "the form has flags");
-        // SAFETY: the block begins that many bytes before the first slot, and the flags follow its
-        // head.
-        unsafe { self.block_of(first, len).cast::<Head>().add(1).cast() }
+        // Cannot be none, since the chunk exists.
+        let before = self.after_flags().unwrap_or(0) + len * self.flag_size;
+        // SAFETY: the block begins that many bytes before the first slot at least, and those of its head besides.
+        unsafe { first.cast::<u8>().sub(before) }.cast()
     }
 
     /// Makes the flags say that no slot is used.

@@ -388,6 +388,9 @@ pub(crate) const PAUSES_COUNT: bool = cfg!(not(loom));
 /// Flags that a consumer looks at before it decides.
 pub(crate) const FLAGS_AT_ONCE: usize = or_few_in_a_model(8, 2);
 
+/// Flags that lie in one cache line.
+pub(crate) const FLAGS_IN_A_LINE: usize = or_few_in_a_model(LINE, 2);
+
 /// Bytes that caches move at once, on most processors.
 pub(crate) const LINE: usize = 64;
 

@@ -1,7 +1,7 @@
 //! The consumer's half, and the contiguous items that it reads in place.
 
 use super::flags::{Flags, Runs};
-use super::pace::Looks;
+use super::pace::{Looks, Reach};
 use super::shared::Shared;
 use super::word::Seq;
 use crate::control::{Control, Ring};
@@ -9,7 +9,7 @@ use crate::counted::Counted;
 use crate::error::{PopError, TakeError};
 use crate::owned::OwnedChunk;
 use crate::policy::Policy;
-use crate::primitive::{Ordering, Slot, load_own};
+use crate::primitive::{FLAGS_IN_A_LINE, Ordering, Slot, load_own};
 use core::fmt;
 use core::ptr::NonNull;
 
@@ -113,7 +113,7 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         if self.position == self.limit {
-            self.refill()?;
+            self.refill(Reach::Line)?;
         }
         // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
         // 1), and this one counts as moved once the position has passed it.
@@ -156,19 +156,18 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         // Always a fresh look, since more may have come than was known before.
-        self.refill()?;
+        self.refill(Reach::All)?;
         Ok(ReadSlice { consumer: self })
     }
 
     /// Looks for items at `position`; on success `limit` is beyond it.
     #[inline(never)]
-    fn refill(&mut self) -> Result<(), PopError> {
-        if self.position == self.limit && self.looks.are_put_off() && self.put_off() {
+    fn refill(&mut self, reach: Reach) -> Result<(), PopError> {
+        if self.position == self.limit && self.looks.are_put_off() && self.put_off(reach) {
             return Ok(());
         }
-        if self.find(false, false) {
-            let all = self.limit == self.len;
-            self.looks.found(self.runs_found, self.len, all);
+        if self.find(reach, false, false) {
+            self.tell(reach);
             return Ok(());
         }
         self.looks.found_nothing();
@@ -183,26 +182,50 @@ impl<T> Consumer<T> {
         if !self.is_closed() {
             return Err(PopError::Empty);
         }
-        if self.find(true, false) {
+        if self.find(reach, true, false) {
             Ok(())
         } else {
             Err(PopError::Closed)
         }
     }
 
+    /// Tells `looks` what the last one has found.
+    #[inline]
+    fn tell(&mut self, reach: Reach) {
+        let full = self.is_at_end(reach);
+        self.looks.found(reach, self.runs_found, self.len, full);
+    }
+
+    /// Whether a look has come as far as it could, so that another one would find no more.
+    #[inline]
+    fn is_at_end(&self, reach: Reach) -> bool {
+        self.limit >= self.end_of_look(reach, self.position)
+    }
+
+    /// Where a look from slot `index` on ends.
+    #[inline]
+    fn end_of_look(&self, reach: Reach, index: usize) -> usize {
+        let end = match reach {
+            Reach::Line => (index / FLAGS_IN_A_LINE + 1) * FLAGS_IN_A_LINE,
+            Reach::All => self.len,
+        };
+        end.min(self.len)
+    }
+
     /// Pauses before a look. True where that look has come first, and has found something.
     #[cold]
     #[inline(never)]
-    fn put_off(&mut self) -> bool {
-        let found = self.looks.are_checked() && self.find(false, false);
-        // What a complete chunk has left does not become more.
-        if found && self.limit == self.len {
+    fn put_off(&mut self, reach: Reach) -> bool {
+        let found = self.looks.are_checked(reach) && self.find(reach, false, false);
+        if found && self.is_at_end(reach) {
+            self.looks.check_again();
+            self.tell(reach);
             return true;
         }
         self.looks.pause();
         if found {
             let before = self.limit;
-            self.scan(false);
+            self.scan(reach, false);
             self.looks.learn(self.limit != before);
         }
         found
@@ -210,10 +233,10 @@ impl<T> Consumer<T> {
 
     /// Goes to the next item, over slots that stay unused. Quiet: see [`Runs::quiet`]; locked: see
     /// [`Shared::take`].
-    fn find(&mut self, quiet: bool, locked: bool) -> bool {
+    fn find(&mut self, reach: Reach, quiet: bool, locked: bool) -> bool {
         loop {
             if self.chunk.is_some() {
-                self.scan(quiet);
+                self.scan(reach, quiet);
                 if self.limit != self.position {
                     return true;
                 }
@@ -244,18 +267,22 @@ impl<T> Consumer<T> {
 
     /// Moves `limit` beyond the items that are ready. Where there are none, moves both beyond the slots
     /// that stay unused.
-    fn scan(&mut self, quiet: bool) {
+    fn scan(&mut self, reach: Reach, quiet: bool) {
         let runs = self.runs(quiet);
         // Here meanwhile: through memory, each look would wait for the one before.
         let mut position = self.position;
         let mut limit = self.limit;
         let mut runs_found = 0;
-        loop {
+        let mut end = self.end_of_look(reach, limit);
+        while limit < end {
             // SAFETY: the held chunk stays until this half gives it back. Quiet is true only when the
             // producers are gone.
-            let singles = unsafe { runs.flags.single_items(limit, runs.len) };
+            let singles = unsafe { runs.flags.single_items(limit, end) };
             runs_found += singles - limit;
             limit = singles;
+            if limit == end {
+                break;
+            }
             // SAFETY: as above.
             let Some(Ok((items, count))) = (unsafe { runs.at(limit) }) else {
                 break;
@@ -265,6 +292,7 @@ impl<T> Consumer<T> {
                     break;
                 }
                 position += count;
+                end = self.end_of_look(reach, position);
             }
             limit += count;
             runs_found += 1;
@@ -351,7 +379,7 @@ impl<T> Consumer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
-        self.refill()?;
+        self.refill(Reach::All)?;
         let runs = self.runs(self.is_closed());
         let Some(first) = self.chunk else {
             return Err(TakeError::Empty);
@@ -445,7 +473,7 @@ impl<T> Consumer<T> {
         // So that what is not answered was claimed.
         self.shared.seal();
         let mut skipped = 0;
-        while !self.find(false, false) {
+        while !self.find(Reach::All, false, false) {
             if self.chunk.is_none() || self.position >= self.shared.claimed_of(self.seq, self.len) {
                 break;
             }
@@ -554,7 +582,7 @@ impl<T> Consumer<T> {
     {
         let mut rest = out;
         while !rest.is_empty() {
-            let found = self.find(quiet, locked);
+            let found = self.find(Reach::All, quiet, locked);
             assert!(found, "items that were counted can be taken");
             let count = rest.len().min(self.limit - self.position);
             let (now, later) = rest.split_at_mut(count);

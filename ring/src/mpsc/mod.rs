@@ -59,9 +59,10 @@
 //!   long as they do. Then each puts in many items in a row, instead of one in turn; their order is what it would be
 //!   otherwise.
 //! - a `pop`, [`read`](Consumer::read) or [`take_chunk`](Consumer::take_chunk) that has nothing left from the look
-//!   before, at most 32 times before it looks again, where look after look has found some items, but few. It
-//!   never does so where each look finds one, nor again and again where it finds nothing; and hardly ever where
-//!   nothing comes during the pauses, as where one thread puts some items in and takes them out again.
+//!   before, at most 32 times before it looks again, where look after look has found some items, but few: for a
+//!   `pop`, which looks at 64 slots of a chunk at a time, fewer than these. It never does so where each look finds
+//!   one, nor again and again where it finds nothing; and hardly ever where nothing comes during the pauses, as
+//!   where one thread puts some items in and takes them out again.
 //!
 //! Nobody waits for anybody thereby, and an item that is there is found no later than after these pauses.
 //!

@@ -8,6 +8,16 @@
 use super::word::{Seq, Tail};
 use crate::primitive::{AtomicU64, Ordering, PAUSES_COUNT, pause};
 
+/// How far a look goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// To the end of the line of flags in which something is. Producers are most likely at work in the next one, which
+    /// a look at it would take away from them.
+    Line,
+    /// As far as there is anything.
+    All,
+}
+
 /// Runs that make a look at a chunk of so many slots worth the while: as many as have their flags in one line, or half of
 /// that where they would be all that a chunk has.
 const fn many(chunk_len: usize) -> usize {
@@ -20,8 +30,15 @@ const ENOUGH: usize = 96;
 /// Pauses that a look is put off at most.
 const MOST_BEFORE_A_LOOK: u32 = 32;
 
-/// Looks that are put off as long as can be, of which one finds out whether that is of any use.
-const CHECK: u32 = 16;
+/// Pauses that a look at one line is put off more after one that has found the line being filled.
+const MORE: u32 = 6;
+
+/// Pauses that a look at one line is put off less after one that has found the line full. So one in seven looks comes too
+/// early, and takes the line away from whoever fills it. Were it one in nine, short chunks would be come to late instead.
+const LESS: u32 = 1;
+
+/// Looks that are put off, of which one finds out whether that is of any use.
+const CHECK: u32 = 64;
 
 /// Looks that are not put off after it was of no use, as a power of two: at the most.
 const MAX_RESTS: u32 = 10;
@@ -47,15 +64,23 @@ impl Looks {
         self.pauses != 0 && PAUSES_COUNT
     }
 
-    /// Whether there is to be a look before the pauses, too, so that one sees what they are good for.
+    /// Whether there is to be a look before the pauses, too, so that one sees what they are good for. Where a look goes
+    /// as far as there is anything, only once it is put off as long as can be.
     #[inline]
-    pub(super) fn are_checked(&mut self) -> bool {
-        if self.pauses < MOST_BEFORE_A_LOOK {
+    pub(super) fn are_checked(&mut self, reach: Reach) -> bool {
+        if reach == Reach::All && self.pauses < MOST_BEFORE_A_LOOK {
             return false;
         }
         let now = self.unchecked == 0;
         self.unchecked = if now { CHECK } else { self.unchecked } - 1;
         now
+    }
+
+    /// Tells that the look before the pauses has come as far as it could, and so says nothing of them: the next one is
+    /// to be such a look instead.
+    #[inline]
+    pub(super) fn check_again(&mut self) {
+        self.unchecked = 0;
     }
 
     #[inline]
@@ -78,19 +103,27 @@ impl Looks {
     }
 
     /// Tells of a look that has found something: how many runs, in a chunk of how many slots, and whether it has come
-    /// to the chunk's end.
+    /// as far as it could.
     #[inline]
-    pub(super) fn found(&mut self, runs: usize, chunk_len: usize, all: bool) {
+    pub(super) fn found(&mut self, reach: Reach, runs: usize, chunk_len: usize, full: bool) {
         if self.rest != 0 {
             self.rest -= 1;
-        } else if runs < 2 {
+            return;
+        }
+        if runs < 2 {
             // Whoever answers item by item is not to wait.
             self.pauses = 0;
-        } else if runs > ENOUGH {
-            self.pauses /= 2;
-        } else if runs < many(chunk_len) && !all {
-            self.pauses = (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK);
+            return;
         }
+        self.pauses = match reach {
+            Reach::Line if full => self.pauses.saturating_sub(LESS),
+            Reach::Line => (self.pauses + MORE).min(MOST_BEFORE_A_LOOK),
+            Reach::All if runs > ENOUGH => self.pauses / 2,
+            Reach::All if runs < many(chunk_len) && !full => {
+                (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK)
+            }
+            Reach::All => self.pauses,
+        };
     }
 
     /// Tells of a look that has found nothing.
@@ -111,7 +144,7 @@ const AWAY: (u32, u64) = (128, 128);
 const TIMES_AWAY: u32 = 4;
 
 /// Slots that are claimed, by whomever, before a producer that is back, or has found nobody at work, looks again.
-const BURST: u64 = 16;
+const BURST: u64 = 4;
 
 /// A producer's turns at the tail, where several are at work at once: each leaves it to the others for a while
 /// after it has claimed some slots. All that it has claimed is answered by then, so no item waits for that.
@@ -206,26 +239,26 @@ mod tests {
     fn looks_are_put_off_only_while_each_finds_some() {
         for (len, many) in [(32, 32), (64, 32), (128, 64), (1 << 20, 64)] {
             let mut looks = Looks::default();
-            looks.found(1, len, false);
-            looks.found(many, len, false);
-            looks.found(many - 1, len, true);
+            looks.found(Reach::All, 1, len, false);
+            looks.found(Reach::All, many, len, false);
+            looks.found(Reach::All, many - 1, len, true);
             assert_eq!(looks.pauses, 0, "one, many, or all of {len}");
-            looks.found(2, len, false);
+            looks.found(Reach::All, 2, len, false);
             assert_eq!(looks.pauses, 1);
             for _ in 0..40 {
-                looks.found(many - 1, len, false);
+                looks.found(Reach::All, many - 1, len, false);
             }
             assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
-            looks.found(ENOUGH, len, false);
+            looks.found(Reach::All, ENOUGH, len, false);
             assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
-            looks.found(ENOUGH + 1, len, false);
+            looks.found(Reach::All, ENOUGH + 1, len, false);
             assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK / 2);
             for _ in 0..MOST_BEFORE_A_LOOK.ilog2() {
                 looks.found_nothing();
             }
             assert_eq!(looks.pauses, 0);
-            looks.found(2, len, false);
-            looks.found(1, len, false);
+            looks.found(Reach::All, 2, len, false);
+            looks.found(Reach::All, 1, len, false);
             assert_eq!(looks.pauses, 0);
         }
     }
@@ -238,23 +271,71 @@ mod tests {
         for _ in 0..rounds {
             if looks.are_put_off() {
                 pauses += looks.pauses;
-                if looks.are_checked() {
+                if looks.are_checked(Reach::All) {
                     looks.learn(false);
                     continue;
                 }
             }
-            looks.found(10, 128, false);
+            looks.found(Reach::All, 10, 128, false);
         }
         assert!((1_000..=10_000).contains(&pauses), "{pauses} pauses");
-        while !(looks.are_put_off() && looks.are_checked()) {
-            looks.found(10, 128, false);
+        while !(looks.are_put_off() && looks.are_checked(Reach::All)) {
+            looks.found(Reach::All, 10, 128, false);
         }
         looks.learn(true);
         assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK, "it goes on where it pays");
-        let unchecked = (0..).take_while(|_| !looks.are_checked()).count();
+        let unchecked = (0..).take_while(|_| !looks.are_checked(Reach::All)).count();
         assert_eq!(unchecked, CHECK as usize - 1);
         looks.learn(false);
         assert_eq!((looks.pauses, looks.rest), (0, 2), "a new beginning");
+    }
+
+    #[test]
+    fn looks_at_a_line_are_put_off_until_most_find_it_full() {
+        let mut looks = Looks::default();
+        looks.found(Reach::Line, 1, 128, false);
+        looks.found(Reach::Line, 64, 128, true);
+        assert_eq!(looks.pauses, 0, "one, or all of the line");
+        looks.found(Reach::Line, 63, 128, false);
+        assert_eq!(looks.pauses, MORE);
+        looks.found(Reach::Line, 64, 128, true);
+        assert_eq!(looks.pauses, MORE - LESS);
+        for _ in 0..40 {
+            looks.found(Reach::Line, 2, 128, false);
+        }
+        assert_eq!(looks.pauses, MOST_BEFORE_A_LOOK);
+        looks.found(Reach::Line, 1, 128, true);
+        assert_eq!(
+            looks.pauses, 0,
+            "whoever answers item by item does not wait"
+        );
+    }
+
+    #[test]
+    fn looks_at_a_line_are_hardly_put_off_where_nothing_comes_meanwhile() {
+        // A thread that puts some items in and takes them out again; every other look finds the end of a line.
+        for every in [1, 2, 3, 16, 17] {
+            let mut looks = Looks::default();
+            let mut pauses = 0;
+            for look in 0..100_000 {
+                let full = look % every == every - 1 && every != 1;
+                if looks.are_put_off() {
+                    if looks.are_checked(Reach::Line) {
+                        if full {
+                            looks.check_again();
+                        } else {
+                            pauses += looks.pauses;
+                            looks.learn(false);
+                            continue;
+                        }
+                    } else {
+                        pauses += looks.pauses;
+                    }
+                }
+                looks.found(Reach::Line, 10, 128, full);
+            }
+            assert!(pauses <= 10_000, "{pauses} pauses, 1 of {every} full");
+        }
     }
 
     /// What a producer does whose claim is looked at, and whose tail is `now` slots beyond that, and stays there.
@@ -276,10 +357,10 @@ mod tests {
         assert_eq!(answer(&mut turns, first, 1), none);
         // Others have claimed since, but do nothing now; so it does not look again at once.
         assert_eq!(answer(&mut turns, first.after(16), 1), first.after(16));
-        assert_eq!(answer(&mut turns, first.after(31), 500), first.after(16));
+        assert_eq!(answer(&mut turns, first.after(19), 500), first.after(16));
         // They are at work, and stop then.
         assert_eq!(answer(&mut turns, first.after(64), 200), first.after(264));
-        assert_eq!(answer(&mut turns, first.after(270), 200), first.after(264));
+        assert_eq!(answer(&mut turns, first.after(267), 200), first.after(264));
         // Fewer than it would stay away from, but it was away once.
         assert_eq!(answer(&mut turns, first.after(301), 3), first.after(304));
     }

@@ -42,6 +42,46 @@ fn a_ring_that_ends_in_the_middle_of_a_slice_drops_the_rest_once() {
 }
 
 #[test]
+fn items_are_popped_one_by_one_from_slices_wherever_they_begin() {
+    for length in LENGTHS {
+        for before in [0, 1, 62, 63, 64, 65] {
+            for behind in [0, 1, 2, 64] {
+                let (mut producer, mut consumer) = Builder::new(512, 1).mpsc().unwrap();
+                let items: Vec<usize> = (0..before + length + behind).collect();
+                for number in &items[..before] {
+                    producer.push(*number).unwrap();
+                }
+                producer
+                    .push_whole_slice(&items[before..before + length])
+                    .unwrap();
+                for number in &items[before + length..] {
+                    producer.push(*number).unwrap();
+                }
+                for number in items {
+                    assert_eq!(consumer.pop(), Ok(number), "{before}, {length}, {behind}");
+                }
+                assert_eq!(consumer.pop(), Err(PopError::Empty));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_read_sees_all_that_is_ready_wherever_pops_have_ended() {
+    for popped in [0, 1, 63, 64, 65, 128] {
+        let (mut producer, mut consumer) = Builder::new(512, 1).mpsc().unwrap();
+        for number in 0..300 {
+            producer.push(number).unwrap();
+        }
+        for number in 0..popped {
+            assert_eq!(consumer.pop(), Ok(number));
+        }
+        let ready = consumer.read().unwrap();
+        assert!(ready.iter().copied().eq(popped..300), "after {popped}");
+    }
+}
+
+#[test]
 fn a_slice_is_taken_in_parts_whatever_its_length_and_by_whatever_means() {
     for length in LENGTHS {
         for step in [1, 2, 3, 7, 100] {

@@ -33,6 +33,29 @@ fn the_consumer_goes_past_every_slot_that_was_not_committed() {
 }
 
 #[test]
+fn an_item_is_found_at_once_behind_however_many_unused_slots() {
+    for before in [0, 1, 2, 62, 63, 64, 65, 100] {
+        for unused in [1, 2, 62, 63, 64, 65, 127, 128, 129, 200] {
+            for as_one in [false, true] {
+                let (mut producer, mut consumer) = Builder::new(512, 1).mpsc().unwrap();
+                for number in 0..before {
+                    producer.push(number).unwrap();
+                }
+                let grants = if as_one { 1 } else { unused };
+                for _ in 0..grants {
+                    drop(producer.reserve(unused / grants).unwrap());
+                }
+                producer.push(before).unwrap();
+                for number in 0..=before {
+                    assert_eq!(consumer.pop(), Ok(number), "behind {unused}");
+                }
+                assert_eq!(consumer.pop(), Err(PopError::Empty));
+            }
+        }
+    }
+}
+
+#[test]
 fn a_slice_ends_at_an_unused_slot_and_the_next_begins_behind_it() {
     let (mut producer, mut consumer) = Builder::new(16, 1).mpsc().unwrap();
     for round in 0..3 {

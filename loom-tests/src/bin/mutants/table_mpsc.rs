@@ -1691,7 +1691,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_closed_without_a_second_look",
         file: CONSUMER,
-        find: "        if self.find(true, false) {
+        find: "        if self.find(reach, true, false) {
             Ok(())",
         nth: None,
         replace: "        if false {
@@ -1713,9 +1713,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mpsc_quiet_from_the_start",
         file: CONSUMER,
-        find: "if self.find(false, false) {",
-        nth: Some(1),
-        replace: "if self.find(true, false) {",
+        find: "if self.find(reach, false, false) {",
+        nth: None,
+        replace: "if self.find(reach, true, false) {",
         bound: 2,
         fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
         why: "an item is forgotten that comes later",
@@ -1767,6 +1767,49 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         bound: 2,
         fate: KilledBy(&["mpsc_counts::len_leaves_unused_slots_out"]),
         why: "items before a slot that was left unused are forgotten",
+    },
+    Mutant {
+        name: "mpsc_look_ends_with_a_line_of_unused_slots",
+        file: CONSUMER,
+        find: "                end = self.end_of_look(reach, position);
+",
+        nth: None,
+        replace: "",
+        bound: 2,
+        fate: KilledBy(&["mpsc_early_close::items_come_from_behind_a_line_of_unused_slots"]),
+        why: "nothing is found where items are",
+    },
+    Mutant {
+        name: "mpsc_look_goes_on_behind_its_end",
+        file: CONSUMER,
+        find: "        while limit < end {",
+        nth: None,
+        replace: "        loop {",
+        bound: 2,
+        fate: KilledBy(&[
+            "mpsc_early_close::items_come_from_behind_a_line_that_a_slice_goes_beyond",
+        ]),
+        why: "flags of no slot are looked at, where a run goes beyond the line",
+    },
+    Mutant {
+        name: "mpsc_look_goes_to_the_end_of_the_chunk",
+        file: CONSUMER,
+        find: "Reach::Line => (index / FLAGS_IN_A_LINE + 1) * FLAGS_IN_A_LINE,",
+        nth: None,
+        replace: "Reach::Line => self.len,",
+        bound: 2,
+        fate: Equivalent,
+        why: "a line is left to the producers for speed alone; what is there is found by this look or by the next",
+    },
+    Mutant {
+        name: "mpsc_look_goes_beyond_the_chunk",
+        file: CONSUMER,
+        find: "end.min(self.len)",
+        nth: None,
+        replace: "end",
+        bound: 2,
+        fate: KilledBy(&["mpsc_boundary::every_push_needs_the_chunk_just_read"]),
+        why: "flags of no slot are looked at",
     },
     Mutant {
         name: "mpsc_retire_not_at_once",
