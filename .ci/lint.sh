@@ -10,6 +10,7 @@ named_tests() {
         find . -name target -prune -o -name '*.rs' -printf '%f\n' | sed 's/\.rs$//'
         find . -name target -prune -o -type d -printf '%f\n'
     } | sort -u)
+    # shellcheck disable=SC2016 # The backticks are Markdown's.
     missing=$(grep -rhE --include=README.md --exclude-dir=target '^\|' . | grep -ohE '`[a-z_0-9]+::([a-z_0-9]+)?`' |
         tr -d '`' | sed 's/::/\n/' | grep . | sort -u | comm -23 - <(echo "$known"))
     [ -z "$missing" ] || die "READMEs name what is not there: $missing"
