@@ -232,10 +232,11 @@ fn a_chunk_that_is_used_again_and_again_stays_in_the_table() {
         "a_chunk_that_is_used_again_and_again_stays_in_the_table",
         1,
         || {
-            let (mut producer, consumer) = Builder::new(1, 2).max_chunks(2).spsc().unwrap();
+            // More than two, so that there could be too many.
+            let (mut producer, consumer) = Builder::new(1, 4).max_chunks(4).spsc().unwrap();
             let control = producer.control();
             let mut inbox = Inbox::new(consumer);
-            for number in 0..4 {
+            for number in 0..5 {
                 assert_eq!(in_order::push(&mut producer, number, 1), 1);
                 inbox.pop().unwrap();
                 assert_eq!(control.chunks_in_use(), 1, "after item {number}");

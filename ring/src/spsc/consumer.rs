@@ -264,8 +264,11 @@ impl<T> Consumer<T> {
         // A fresh look at the tail, since more may have come than was known before; but what a complete chunk has
         // left does not become more.
         if self.limit != self.end || self.stop_position == self.end {
+            let none_known = self.limit == self.stop_position;
             match self.refill() {
-                Ok(()) if self.has_found_few() => self.look_again(heels::PAUSES_TO_READ)?,
+                Ok(()) if none_known && self.has_found_few() => {
+                    self.look_again(heels::PAUSES_TO_READ)?
+                }
                 Ok(()) => (),
                 Err(error) => self.look_again_for_any(error)?,
             }

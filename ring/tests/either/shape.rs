@@ -89,6 +89,23 @@ fn a_headroom_as_large_as_the_refusal_names_can_be_had_and_one_byte_more_is_refu
 }
 
 #[test]
+fn chunks_take_two_kibibytes_or_half_of_what_is_asked_for() {
+    fn check<T>(capacity: usize, chunk_len: usize, chunks: usize) {
+        let (producer, _consumer) = bounded::<T>(capacity).unwrap();
+        let shape = (producer.chunk_len(), producer.capacity());
+        assert_eq!(shape, (chunk_len, chunk_len * chunks), "{capacity}");
+    }
+    check::<u64>(64, 32, 3);
+    check::<u64>(256, 128, 3);
+    check::<u64>(512, 256, 3);
+    check::<u64>(1024, 256, 5);
+    check::<u64>(65_536, 256, 257);
+    check::<u8>(65_536, 2048, 33);
+    // Not fewer than 32, however large they are.
+    check::<[u64; 100]>(1024, 32, 33);
+}
+
+#[test]
 fn a_builder_makes_rings_that_have_nothing_in_common() {
     let builder = Builder::new(1, 1);
     let (mut producer, _consumer) = builder.ring().unwrap();
