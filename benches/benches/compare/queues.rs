@@ -39,7 +39,7 @@ impl<V: Visitor> SharedVisitor for V {
 /// All queues: those for several producers are used by one as well.
 pub(crate) fn visit_all(capacity: usize, visitor: &mut impl Visitor) {
     visitor.visit::<Chunkring>();
-    visitor.visit::<Bounded>();
+    visitor.visit::<Exact>();
     visitor.visit::<Preallocated>();
     visitor.visit::<Rtrb>();
     visitor.visit::<Ringbuf>();
@@ -66,7 +66,7 @@ fn visit_sized<const N: usize>(visitor: &mut impl Visitor) {
 /// The queues that take several producers.
 pub(crate) fn visit_shared(visitor: &mut impl SharedVisitor) {
     visitor.visit_shared::<ChunkringMpsc>();
-    visitor.visit_shared::<BoundedMpsc>();
+    visitor.visit_shared::<ExactMpsc>();
     visitor.visit_shared::<PreallocatedMpsc>();
     visitor.visit_shared::<ArrayQueue>();
     visitor.visit_shared::<NexusMpsc>();
@@ -80,22 +80,29 @@ pub(crate) fn visit_shared(visitor: &mut impl SharedVisitor) {
     visitor.visit_shared::<Tokio>();
 }
 
-/// The shape of our ring for a capacity, chunks as long as `bounded` would make them where there is room for several.
+/// Our ring as `bounded` makes it for a capacity: with a chunk more than that.
 pub(crate) fn shape(capacity: usize) -> chunkring::Builder {
-    let chunk_len = match capacity {
-        64 => 32,
-        256 => 64,
-        _ => 128,
-    };
+    chunkring::Builder::with_capacity(capacity)
+}
+
+/// Our ring of exactly the capacity, in chunks of the same length.
+pub(crate) fn exact_shape(capacity: usize) -> chunkring::Builder {
+    let chunk_len = chunk_len(capacity);
     chunkring::Builder::new(chunk_len, capacity / chunk_len)
+}
+
+fn chunk_len(capacity: usize) -> usize {
+    let ring = spsc::bounded::<u64>(capacity).expect("the shape is possible");
+    ring.0.control().chunk_len()
 }
 
 /// Both shapes in words, for a suite's title.
 pub(crate) fn shapes(capacity: usize) -> String {
-    let [own, bounded] = [shape(capacity).spsc::<u64>(), spsc::bounded(capacity)]
-        .map(|ring| ring.expect("the shapes are possible").0.control())
+    let [own, exact] = [shape(capacity), exact_shape(capacity)]
+        .map(|shape| shape.spsc::<u64>().expect("the shapes are possible"))
+        .map(|ring| ring.0.control())
         .map(|control| format!("{} chunks of {}", control.chunks(), control.chunk_len()));
-    format!("chunkring: {own}; bounded: {bounded}")
+    format!("chunkring: {own}; exact: {exact}")
 }
 
 /// One type of queue: its name, its halves, how it is made, and how items go in and come out. Attributes are the
@@ -215,11 +222,11 @@ ours!(
     |capacity| shape(capacity).spsc().unwrap()
 );
 ours!(
-    Bounded,
-    "chunkring bounded",
+    Exact,
+    "chunkring exact",
     spsc::Producer<u64>,
     spsc::Consumer<u64>,
-    |capacity| spsc::bounded(capacity).unwrap()
+    |capacity| exact_shape(capacity).spsc().unwrap()
 );
 ours!(
     Preallocated,
@@ -247,11 +254,11 @@ ours!(
     |capacity| shape(capacity).mpsc().unwrap()
 );
 ours!(
-    BoundedMpsc,
-    "chunkring mpsc bounded",
+    ExactMpsc,
+    "chunkring mpsc exact",
     mpsc::Producer<u64>,
     mpsc::Consumer<u64>,
-    |capacity| mpsc::bounded(capacity).unwrap()
+    |capacity| exact_shape(capacity).mpsc().unwrap()
 );
 
 ours!(

@@ -27,7 +27,7 @@ pub(crate) trait BatchVisitor {
 
 pub(crate) fn visit_batches(visitor: &mut impl BatchVisitor) {
     visitor.visit::<Chunkring>();
-    visitor.visit::<InFour>();
+    visitor.visit::<Exact>();
     visitor.visit::<ChunkringMpsc>();
     visitor.visit::<Rtrb>();
     visitor.visit::<Ringbuf>();
@@ -223,22 +223,22 @@ impl RecordQueue for Preallocated {
     }
 }
 
-/// Of the same capacity in four chunks, which hold more batches each.
-pub(crate) struct InFour;
+/// Of exactly the capacity.
+pub(crate) struct Exact;
 
-impl BatchQueue for InFour {
-    const NAME: &'static str = "chunkring in four";
+impl BatchQueue for Exact {
+    const NAME: &'static str = "chunkring exact";
     type Sender = chunkring::spsc::Producer<u64>;
     type Receiver = chunkring::spsc::Consumer<u64>;
 
     fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        chunkring::Builder::new(capacity / 4, 4).spsc().unwrap()
+        crate::queues::exact_shape(capacity).spsc().unwrap()
     }
 }
 
-/// Our shape for records: chunks of 1 KiB.
+/// Our shape for records: as `bounded` makes it.
 pub(crate) fn record_shape(bytes: usize) -> chunkring::Builder {
-    chunkring::Builder::new(1_024, bytes / 1_024)
+    chunkring::Builder::with_capacity(bytes)
 }
 
 /// Takes one record at a time out of what would give several.

@@ -235,7 +235,10 @@ fn several_items(suites: &mut Vec<Suite>) {
         suites.push(batch);
     }
 
-    let room = format!("room for {} bytes, chunkring: of 1 KiB", loops::RECORD_ROOM);
+    let room = format!(
+        "room for {} bytes, chunkring: as `bounded` has it",
+        loops::RECORD_ROOM
+    );
     let mut burst = suite(
         "records/burst",
         format!("1,024 records of 8 to 64 bytes in, then out, on two cores in turn; {room}"),
