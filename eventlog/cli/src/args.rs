@@ -183,7 +183,9 @@ pub(crate) struct TailArgs {
 ///
 /// SOURCE is a Unix socket or a HOST:PORT at which a program serves its log, or a file. The log is
 /// checked while it comes, and written a block at a time, with an end marker behind it: the file is a
-/// whole log at any time, also when the connection breaks, or after Ctrl-C. Tells what it got.
+/// whole log at any time, also when the connection breaks, or after Ctrl-C. The last block may be
+/// unfinished then, as it is in a log that is cut: its whole events are a shorter block in the file.
+/// Tells what it got, and what was left out.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = "\
 Examples:

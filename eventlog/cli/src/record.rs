@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ghc_eventlog::format::{DecodeError, Decoder, END_MARKER, Record};
@@ -15,6 +16,12 @@ use crate::units::{counted, size};
 
 /// The most bytes of a block, which is kept until it is whole.
 const MOST: usize = 256 << 20;
+
+/// Where a block's marker has its size, in bytes from the marker's start. A header may declare more behind its fields.
+const SIZE: Range<usize> = 10..14;
+
+/// Where it has the time at which the block was ended.
+const END_TIME: Range<usize> = 14..22;
 
 pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let source = &args.source;
@@ -84,10 +91,14 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
             break "the log is bad";
         }
     };
-    if let Err(error) = sink.finish() {
+    let kept = whole.close_block();
+    let ready = whole.ready();
+    if let Err(error) = sink.write(ready, whole.ended).and_then(|()| sink.finish()) {
         complain(&output, &error);
         return Ok(Outcome::Failed);
     }
+    let _ = got.take(ready);
+    whole.release();
     if sink.file.is_none() {
         complain(&output, &"not written: no header came");
         return Ok(outcome.max(Outcome::Bad));
@@ -102,13 +113,16 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
         out
     };
     writeln!(out, "{output}: {}", check::describe(&summary))?;
-    match left {
-        0 => writeln!(out, "  {why}")?,
-        _ => {
-            let left = counted(left, "byte", "bytes");
-            writeln!(out, "  {why}; left out: {left} of no whole block")?;
-        }
+    write!(out, "  {why}")?;
+    if kept > 0 {
+        let kept = counted(kept, "event", "events");
+        write!(out, "; of an unfinished block: {kept}")?;
     }
+    if left > 0 {
+        let left = counted(left, "byte", "bytes");
+        write!(out, "; left out: {left} after the last whole event")?;
+    }
+    writeln!(out)?;
     if let Some(Bad::Log(reason)) = &summary.fault {
         complain(&output, reason);
         outcome = outcome.max(Outcome::Bad);
@@ -131,8 +145,21 @@ struct Whole {
     /// Up to where the log is whole.
     end: u64,
     block_end: u64,
+    /// What has come of a block that is not whole.
+    block: Option<Unfinished>,
     /// Whether the end marker has come.
     ended: bool,
+}
+
+/// A block of which whole events have come, but not all of them.
+struct Unfinished {
+    /// Where its marker starts, in bytes from the start of the log.
+    start: u64,
+    /// Where the last whole event ends.
+    end: u64,
+    events: u64,
+    /// The latest time of those events, and of the block's begin.
+    latest: u64,
 }
 
 impl Whole {
@@ -145,6 +172,19 @@ impl Whole {
             match record {
                 Record::BlockBegin { offset, marker } => {
                     self.block_end = offset + u64::from(marker.size);
+                    self.block = Some(Unfinished {
+                        start: offset,
+                        end: offset,
+                        events: 0,
+                        latest: marker.begin,
+                    });
+                }
+                Record::Event(raw) => {
+                    if let Some(block) = &mut self.block {
+                        block.end = raw.offset + raw.bytes().len() as u64;
+                        block.events += 1;
+                        block.latest = block.latest.max(raw.time);
+                    }
                 }
                 Record::End => self.ended = true,
                 _ => {}
@@ -152,9 +192,25 @@ impl Whole {
             let end = begin + (bytes.len() - rest.len()) as u64;
             if end >= self.block_end {
                 self.end = end;
+                self.block = None;
             }
         }
         Ok(())
+    }
+
+    /// Makes a whole block of the events that have come of an unfinished one: its marker tells their length, and the
+    /// time of the latest as its end. Gives how many they are. Nothing may be taken in any more.
+    fn close_block(&mut self) -> u64 {
+        let Some(block) = self.block.take().filter(|block| block.events > 0) else {
+            return 0;
+        };
+        let marker = &mut self.pending[(block.start - self.start) as usize..];
+        // Less than the size that the marker had.
+        let size = (block.end - block.start) as u32;
+        marker[SIZE].copy_from_slice(&size.to_be_bytes());
+        marker[END_TIME].copy_from_slice(&block.latest.to_be_bytes());
+        self.end = block.end;
+        block.events
     }
 
     /// What is whole and has not been released.

@@ -14,7 +14,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ghc_eventlog::format::{Decoder, FieldType, Record, UserEventType, Value};
+use ghc_eventlog::format::{
+    BlockMarker, CapNo, Decoder, END_MARKER, Event, FieldType, Header, Record, UserEventType, Value,
+};
 use ghc_eventlog::{Address, AttachOptions, EventLog, Previous, Sink, Start};
 use server::Then;
 use support::{LOGS, Ran, command, log, run};
@@ -76,6 +78,63 @@ fn whole(bytes: &[u8], cut: usize) -> usize {
     let ends = ends(bytes);
     let mut whole = ends.iter().filter(|(end, whole)| *whole && *end <= cut);
     whole.next_back().unwrap().0
+}
+
+/// A log that is cut there, with the whole events of its last block as a block.
+fn mended(bytes: &[u8], cut: usize) -> Vec<u8> {
+    let start = whole(bytes, cut);
+    let (end, _) = *ends(bytes).iter().rfind(|(end, _)| *end <= cut).unwrap();
+    let mut log = bytes[..end].to_vec();
+    if end > start + BlockMarker::LEN {
+        let events = &bytes[start + BlockMarker::LEN..end];
+        let marker = BlockMarker::from_bytes(bytes[start..].first_chunk().unwrap());
+        let mut decoder = Decoder::new();
+        let (mut rest, mut latest) = (bytes, marker.begin);
+        while let Some(record) = decoder.next(&mut rest).unwrap() {
+            match record {
+                Record::Event(raw) if (start..end).contains(&(raw.offset as usize)) => {
+                    latest = latest.max(raw.time);
+                }
+                _ => {}
+            }
+        }
+        let size = (BlockMarker::LEN + events.len()) as u32;
+        let marker = BlockMarker {
+            size,
+            end: latest,
+            ..marker
+        };
+        log.splice(start..start + BlockMarker::LEN, marker.encode());
+    } else {
+        log.truncate(start);
+    }
+    log.extend(END_MARKER);
+    log
+}
+
+/// A log of so many messages in one block, and its length up to the end of each.
+fn one_block(messages: u64) -> (Vec<u8>, Vec<usize>) {
+    let mut events = Vec::new();
+    let mut ends = Vec::new();
+    for at in 0..messages {
+        let text = format!("message {at}");
+        // Each second one is dated back.
+        let time = 1_000 + at - at % 2 * 10;
+        Event::UserMessage { text: &text }.encode_to_vec(time, &mut events);
+        ends.push(events.len());
+    }
+    let mut log = Header::standard().encode();
+    let marker = BlockMarker {
+        begin: 1_000,
+        size: (BlockMarker::LEN + events.len()) as u32,
+        end: 1_000_000,
+        cap: CapNo::new(3),
+    };
+    log.extend(marker.encode());
+    ends.iter_mut().for_each(|end| *end += log.len());
+    log.extend(events);
+    log.extend(END_MARKER);
+    (log, ends)
 }
 
 #[test]
@@ -193,13 +252,17 @@ fn a_connection_that_breaks_is_told() {
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("closed before the end: "), "{}", ran.err);
     let whole = whole(&bytes, cut);
-    let left = cut - whole;
-    let told = format!("  the source has ended; left out: {left} bytes of no whole block\n");
-    assert!(ran.out.ends_with(&told), "{}", ran.out);
-    assert_eq!(
-        fs::read(&file).unwrap(),
-        [&bytes[..whole], &[0xff; 2]].concat()
+    let block = ends(&bytes)
+        .iter()
+        .filter(|end| (whole..=cut).contains(&end.0))
+        .count()
+        - 2;
+    let told = format!(
+        "  the source has ended; of an unfinished block: {block} events; left out: {partial} bytes \
+         after the last whole event\n"
     );
+    assert!(ran.out.ends_with(&told), "{}", ran.out);
+    assert_eq!(fs::read(&file).unwrap(), mended(&bytes, cut));
     assert_eq!(run(["check", path(&file)]).code, 0);
 }
 
@@ -225,7 +288,12 @@ fn record_writes_what_it_gets() {
 fn record_leaves_a_whole_log_when_it_is_interrupted_or_killed() {
     let bytes = fs::read(log("multiblock")).unwrap();
     // Two blocks, and a part of the third one.
-    let cut = whole(&bytes, 150_000) + 1_000;
+    let cut = whole(&bytes, 150_000) + 200;
+    let ends = ends(&bytes).into_iter().map(|(end, _)| end);
+    let part = whole(&bytes, cut)..=cut;
+    let cuts = ends.filter(|end| part.contains(end));
+    // Nobody knows how much of that part has come when it is interrupted.
+    let mended: Vec<_> = cuts.map(|end| mended(&bytes, end)).collect();
     let want = [&bytes[..whole(&bytes, cut)], &[0xff; 2]].concat();
     for name in ["INT", "TERM", "KILL"] {
         let dir = tempfile::tempdir().unwrap();
@@ -238,9 +306,12 @@ fn record_leaves_a_whole_log_when_it_is_interrupted_or_killed() {
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         server.join().unwrap();
-        assert!(fs::read(&file).unwrap() == want, "{name}");
+        let got = fs::read(&file).unwrap();
         assert_eq!(run(["check", path(&file)]).code, 0);
-        if name != "KILL" {
+        if name == "KILL" {
+            assert!(got == want);
+        } else {
+            assert!(mended.contains(&got), "{name}");
             let ran = Ran::from(output);
             assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
             assert!(ran.out.contains("  interrupted"), "{}", ran.out);
@@ -355,9 +426,74 @@ fn record_does_not_write_over_what_it_reads_and_mends_a_cut_file() {
     );
     assert!(fs::read(&cut).unwrap() == bytes[..at]);
     assert_eq!(run(["record", path(&cut), "-o", path(&mended)]).code, 1);
-    let want = [&bytes[..whole(&bytes, at)], &[0xff; 2]].concat();
-    assert!(fs::read(&mended).unwrap() == want);
+    assert!(fs::read(&mended).unwrap() == self::mended(&bytes, at));
     assert_eq!(run(["check", path(&mended)]).code, 0);
+}
+
+#[test]
+fn record_keeps_the_whole_events_of_a_block_that_is_cut() {
+    const MESSAGES: u64 = 10_000;
+    let dir = tempfile::tempdir().unwrap();
+    let (cut, file) = (dir.path().join("cut"), dir.path().join("mended"));
+    let (bytes, ends) = one_block(MESSAGES);
+    let at = bytes.len() * 9 / 10;
+    let kept = ends.iter().filter(|end| **end <= at).count();
+    fs::write(&cut, &bytes[..at]).unwrap();
+    let (address, server) = server::tcp(bytes[..at].to_vec(), Then::Close);
+    for source in [path(&cut), &address] {
+        let ran = run(["record", source, "-o", path(&file)]);
+        assert_eq!(ran.code, 1);
+        let left = at - ends[kept - 1];
+        let (thousands, rest) = (kept / 1000, kept % 1000);
+        let told = format!(
+            "  the source has ended; of an unfinished block: {thousands},{rest:03} events; left out: \
+             {left} bytes after the last whole event\n"
+        );
+        assert!(ran.out.ends_with(&told), "{}", ran.out);
+        assert!(fs::read(&file).unwrap() == mended(&bytes, at));
+        let shown = run(["show", path(&file)]);
+        assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+        assert_eq!(shown.out.lines().count(), kept);
+        assert_eq!(shown.out, run(["show", path(&cut)]).out);
+    }
+    server.join().unwrap();
+}
+
+#[test]
+fn record_keeps_what_is_before_a_fault_inside_of_a_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bad, file) = (dir.path().join("bad"), dir.path().join("mended"));
+    let (mut bytes, ends) = one_block(20);
+    // An event of no type that is declared, as the first one, in the middle, and as the last one.
+    for kept in [0, 7, 19] {
+        let at = match kept {
+            0 => ends[0] - (ends[1] - ends[0]),
+            _ => ends[kept - 1],
+        };
+        let good = bytes[at..at + 2].to_vec();
+        bytes[at..at + 2].copy_from_slice(&[0xf0, 0x00]);
+        fs::write(&bad, &bytes).unwrap();
+        let ran = run(["record", path(&bad), "-o", path(&file)]);
+        assert_eq!(ran.code, 1);
+        bytes[at..at + 2].copy_from_slice(&good);
+        assert!(fs::read(&file).unwrap() == mended(&bytes, at), "{kept}");
+        let shown = run(["show", path(&file)]);
+        assert_eq!((shown.code, shown.out.lines().count()), (0, kept));
+    }
+}
+
+#[test]
+fn record_mends_a_log_wherever_it_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cut, file) = (dir.path().join("cut"), dir.path().join("mended"));
+    let (bytes, ends) = one_block(3);
+    let header = ends[0] - BlockMarker::LEN - (ends[1] - ends[0]);
+    for at in header..bytes.len() {
+        fs::write(&cut, &bytes[..at]).unwrap();
+        assert_eq!(run(["record", path(&cut), "-o", path(&file)]).code, 1);
+        assert!(fs::read(&file).unwrap() == mended(&bytes, at), "{at}");
+        assert_eq!(run(["check", path(&file)]).code, 0);
+    }
 }
 
 #[test]
