@@ -121,6 +121,39 @@ fn each_tag_of_the_header_is_checked() {
 }
 
 #[test]
+fn no_more_than_the_first_tag_is_needed_to_tell_what_is_no_log() {
+    // In the second half of eight bytes is nothing that is looked at.
+    for log in [&b"what"[..], b"hdrx", b"hello\n", b"noise, a"] {
+        let found = *log.first_chunk().unwrap();
+        let expected = *b"hdrb";
+        let mut decoder = Decoder::new();
+        let kind = DecodeErrorKind::Tag { expected, found };
+        let error = DecodeError { offset: 0, kind };
+        assert_eq!(decoder.next(&mut &log[..4]), Err(error));
+        assert_eq!(broken(log), (0, 0, kind));
+    }
+    for log in [&b"w"[..], b"hi", b"hdx"] {
+        let mut found = [0; 3];
+        found[..log.len()].copy_from_slice(log);
+        let len = log.len();
+        let kind = DecodeErrorKind::Beginning { found, len };
+        assert_eq!(broken(log), (0, 0, kind));
+        let text = format!(
+            "expected the tag \"hdrb\", found \"{}\"",
+            log.escape_ascii()
+        );
+        assert_eq!(kind.to_string(), text);
+        let mut lenient = Decoder::lenient();
+        assert_eq!(lenient.next(&mut &log[..]), Ok(None));
+        assert_eq!(lenient.finish(), Err(DecodeError { offset: 0, kind }));
+    }
+    for log in [&b"h"[..], b"hdr", b"hdrb", b"hdrbhe"] {
+        let partial = log.len() as u64;
+        assert_eq!(broken(log), (0, 0, DecodeErrorKind::Truncated { partial }));
+    }
+}
+
+#[test]
 fn a_header_declares_no_end_marker() {
     let kind = DecodeErrorKind::Header(HeaderError::EndMarkerId);
     assert_eq!(broken(&header(0xffff, 0, b"", *b"ete\0")), (0, 12, kind));

@@ -11,7 +11,7 @@ use crate::args::RecordArgs;
 use crate::check;
 use crate::gather::{Bad, Gatherer};
 use crate::outcome::{Outcome, complain};
-use crate::stream::{AtEnd, Piece, Stream};
+use crate::stream::{AtEnd, Piece, Stream, hopeless};
 use crate::units::{counted, size};
 
 /// The most bytes of a block, which is kept until it is whole.
@@ -51,7 +51,18 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
     let mut got = Gatherer::new();
     let mut outcome = Outcome::Good;
     let why = loop {
-        let bytes = match stream.next() {
+        let piece = match stream.ready() {
+            Some(piece) => piece,
+            None => {
+                if let Some(error) = hopeless(&whole.decoder) {
+                    complain(source, &error);
+                    outcome = Outcome::Bad;
+                    break "the log is bad";
+                }
+                stream.next()
+            }
+        };
+        let bytes = match piece {
             Piece::Bytes(bytes) => bytes,
             Piece::Interrupted => break "interrupted",
             Piece::End => {

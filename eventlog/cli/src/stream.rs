@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use ghc_eventlog::format::{DecodeError, DecodeErrorKind, Decoder};
+
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 16;
 
@@ -87,6 +89,13 @@ impl Stream {
             Err(TryRecvError::Disconnected) => Some(Piece::End),
         }
     }
+}
+
+/// Why what has come so far cannot become a log whatever comes next, though it is too short for the decoder to refuse it.
+/// To be asked before more is waited for.
+pub(crate) fn hopeless(decoder: &Decoder) -> Option<DecodeError> {
+    let end = decoder.finish().err();
+    end.filter(|error| matches!(error.kind, DecodeErrorKind::Beginning { .. }))
 }
 
 fn listen(sender: SyncSender<Piece>) -> io::Result<()> {

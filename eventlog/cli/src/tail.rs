@@ -7,7 +7,7 @@ use ghc_eventlog::format::{CapNo, DecodeError, Decoder, Header, Record};
 use crate::args::{Cap, TailArgs};
 use crate::outcome::{Outcome, complain};
 use crate::show::Printer;
-use crate::stream::{AtEnd, Piece, Stream};
+use crate::stream::{AtEnd, Piece, Stream, hopeless};
 
 pub(crate) fn run(args: &TailArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let source = &args.source;
@@ -36,6 +36,11 @@ pub(crate) fn run(args: &TailArgs, out: &mut dyn Write) -> io::Result<Outcome> {
             Some(piece) => piece,
             None => {
                 tail.printer.out.flush()?;
+                if let Some(error) = hopeless(&tail.decoder) {
+                    complain(source, &error);
+                    outcome = Outcome::Bad;
+                    break;
+                }
                 stream.next()
             }
         };

@@ -374,6 +374,42 @@ fn what_is_no_log_costs_no_file_that_is_there() {
 }
 
 #[test]
+fn what_cannot_become_a_log_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, output) = (dir.path().join("growing"), dir.path().join("out"));
+    for (at, bytes) in ["x", "hx", "hdr\n", "hello\n"].into_iter().enumerate() {
+        fs::write(&file, bytes).unwrap();
+        let found = bytes[..bytes.len().min(4)].escape_default();
+        let reason = format!("byte 0: expected the tag \"hdrb\", found \"{found}\"");
+        for verb in ["tail", "record"] {
+            let socket = dir.path().join(format!("{verb}{at}"));
+            let server = server::unix(&socket, bytes.into(), Then::Keep);
+            let mut runs = vec![vec![verb, path(&socket)]];
+            if verb == "tail" {
+                runs.push(vec![verb, path(&file)]);
+            }
+            for mut args in runs {
+                let source = args[1].to_owned();
+                if verb == "record" {
+                    args.extend(["-o", path(&output)]);
+                }
+                let mut child = spawn(&args);
+                wait_until("it is refused", || child.try_wait().unwrap().is_some());
+                let ran = Ran::from(child.wait_with_output().unwrap());
+                assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+                let begun = format!("eventlog: {source}: byte 0: expected the tag \"hdrb\", found");
+                assert!(ran.err.starts_with(&begun), "{}", ran.err);
+            }
+            server.join().unwrap();
+        }
+        let checked = run(["check", path(&file)]);
+        assert_eq!((checked.code, checked.err.as_str()), (1, ""));
+        assert_eq!(checked.out, format!("{}: {reason}\n", path(&file)));
+    }
+    assert!(!output.exists());
+}
+
+#[test]
 fn what_cannot_be_opened_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("out");

@@ -104,6 +104,8 @@ pub struct Decoder {
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Begin,
+    /// After `hdrb`.
+    TypesBegin,
     /// At `etb\0` or at the end of the types.
     Types,
     /// After `etb\0`.
@@ -576,7 +578,7 @@ impl Decoder {
         input: &mut &[u8],
     ) -> Result<Option<Stage>, DecodeErrorKind> {
         let want = match stage {
-            Stage::Types => 4,
+            Stage::Begin | Stage::TypesBegin | Stage::Types => 4,
             Stage::Description { len, .. } => len + 4,
             Stage::Extra { len } => len + 4,
             _ => 8,
@@ -588,7 +590,10 @@ impl Decoder {
         let next = match stage {
             Stage::Begin => {
                 self.expect_tag(0, HEADER_BEGIN)?;
-                self.expect_tag(4, TYPES_BEGIN)?;
+                Stage::TypesBegin
+            }
+            Stage::TypesBegin => {
+                self.expect_tag(0, TYPES_BEGIN)?;
                 Stage::Types
             }
             Stage::Types if self.carry == TYPES_END => Stage::HeaderEnd,
@@ -667,10 +672,23 @@ impl Decoder {
         self.carry.len() == len
     }
 
+    /// What is wrong with less than a tag, which is not the start of the first one.
+    #[cold]
+    fn beginning(&self) -> DecodeErrorKind {
+        let len = self.carry.len().min(3);
+        let mut found = [0; 3];
+        found[..len].copy_from_slice(&self.carry[..len]);
+        DecodeErrorKind::Beginning { found, len }
+    }
+
     /// Whether the log is over: to be called when there are no more bytes, after
     /// [`next`](Self::next) gave `None`.
     ///
+    /// It takes nothing, so that it can also be asked whether what has come so far can become a log at all, before more
+    /// is waited for: no later byte mends a [`DecodeErrorKind::Beginning`].
+    ///
     /// # Errors
+    /// [`DecodeErrorKind::Beginning`] if there are less than four bytes, and no log begins so.
     /// [`DecodeErrorKind::Truncated`] if there was no end marker, with the offset at which the last
     /// whole record ended (the start of the header within it). The error of `next` if that has failed. Of a
     /// [lenient](Self::lenient) decoder, what it has skipped to the end for.
@@ -701,6 +719,12 @@ impl Decoder {
                 });
             }
             Stage::Data => (self.place.offset, carried),
+            Stage::Begin if !HEADER_BEGIN.starts_with(&self.carry) => {
+                return Err(DecodeError {
+                    offset: self.place.offset,
+                    kind: self.beginning(),
+                });
+            }
             _ => {
                 let start = self.lenient.as_ref();
                 let start = start.map_or(0, |lenient| lenient.header_start);

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::event_type::EventSize;
+use super::header::HEADER_BEGIN;
 
 /// The log's framing is broken: nothing after `offset` can be trusted.
 ///
@@ -73,6 +74,14 @@ pub enum DecodeErrorKind {
         /// The bytes that are here.
         found: [u8; 4],
     },
+    /// The bytes ended within the first tag, and are not its start. Given by
+    /// [`finish`](super::Decoder::finish) only: from the fourth byte on, it is a [`Tag`](Self::Tag).
+    Beginning {
+        /// The bytes that are there, with zeros behind them.
+        found: [u8; 3],
+        /// How many they are: 1 to 3.
+        len: usize,
+    },
     /// The header declares something that no log can hold.
     Header(HeaderError),
     /// An event's id is not in the header, so that its size is unknown.
@@ -116,15 +125,18 @@ pub enum DecodeErrorKind {
     },
 }
 
+fn other_tag(f: &mut fmt::Formatter<'_>, expected: [u8; 4], found: &[u8]) -> fmt::Result {
+    let (expected, found) = (expected.escape_ascii(), found.escape_ascii());
+    write!(f, "expected the tag \"{expected}\", found \"{found}\"")
+}
+
 impl fmt::Display for DecodeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Tag { expected, found } => write!(
-                f,
-                "expected the tag \"{}\", found \"{}\"",
-                expected.escape_ascii(),
-                found.escape_ascii()
-            ),
+            Self::Tag { expected, found } => other_tag(f, expected, &found),
+            Self::Beginning { found, len } => {
+                other_tag(f, HEADER_BEGIN, &found[..len.min(found.len())])
+            }
             Self::Header(error) => error.fmt(f),
             Self::UndeclaredEvent { id } => {
                 write!(f, "event type {id} is not declared in the header")
