@@ -376,13 +376,14 @@ pub(crate) struct ObjectsArgs {
 #[command(after_help = "\
 Examples:
   eventlog replay rts.writes -o rts.eventlog
+  gunzip -c rts.writes.gz | eventlog replay - -o rts.eventlog
 
 Exit codes:
   0  the log is good and nothing was left out
   1  something was left out, or WRITES is cut or no capture
   2  usage error, or a file cannot be read or written")]
 pub(crate) struct ReplayArgs {
-    /// The recorded writes
+    /// The recorded writes; - for standard input
     #[arg(value_name = "WRITES")]
     pub(crate) writes: PathBuf,
     /// Where the log goes; a file that is there is replaced

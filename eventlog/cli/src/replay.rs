@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use ghc_eventlog::relay::{self, CaptureError, CaptureErrorKind, CaptureReader, Mends, SetAside};
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome>
         Ok(Outcome::Failed)
     };
 
-    let input = match File::open(&args.writes) {
+    let input = match open(&args.writes) {
         Ok(input) => input,
         Err(error) => return failed(&writes, &error),
     };
@@ -114,6 +114,14 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome>
     Ok(outcome.max(check::check(&output, out)?))
 }
 
+/// The recorded writes; standard input for "-".
+fn open(writes: &Path) -> io::Result<Box<dyn Read>> {
+    if writes == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    Ok(Box::new(File::open(writes)?))
+}
+
 /// Passes one write on to the sink, and tells why it was set aside if it was.
 fn pass(log: &EventLog, writer: &BlockWriter, write: &[u8]) -> io::Result<Option<SetAside>> {
     let set_aside = |log: &EventLog| log.statistics().relay.unwrap_or_default();
@@ -188,13 +196,18 @@ fn report(writes: &str, mends: &Mends, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether both names lead to one file, by whatever way. What is not there is no file.
+/// Whether both names lead to one file, by whatever way. What is not there is no file; as an input, "-" is standard
+/// input.
 pub(crate) fn same_file(input: &Path, output: &Path) -> io::Result<bool> {
     let there = match fs::metadata(output) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
+    if input == Path::new("-") {
+        let input = fs::metadata("/dev/stdin");
+        return Ok(there.is_file() && input.is_ok_and(|input| same_place(&input, &there)));
+    }
     Ok(same_place(&fs::metadata(input)?, &there)
         || fs::canonicalize(input)? == fs::canonicalize(output)?)
 }

@@ -544,10 +544,14 @@ fn logs_behind_each_other_that_declare_one_type_in_two_ways_are_not_put_into_one
 #[test]
 fn a_log_in_which_one_cannot_go_back_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("out");
+    let (out, there) = (dir.path().join("out"), dir.path().join("there"));
+    fs::write(&there, "precious").unwrap();
     let good = log("user-only");
     for args in [
         vec!["merge", path(&good), "-", "-o", path(&out)],
+        vec!["merge", path(&good), "-", "-o", path(&there)],
+        vec!["renumber", "-", "-o", path(&out)],
+        vec!["renumber", "-", "-o", path(&there)],
         vec!["split", "-", "-o", path(&out), "--caps"],
         vec![
             "split",
@@ -563,6 +567,7 @@ fn a_log_in_which_one_cannot_go_back_is_refused_with_what_to_do() {
         let advice = "'eventlog record SOURCE -o FILE' makes one";
         assert!(ran.err.contains(advice), "{}", ran.err);
         assert!(!out.exists());
+        assert_eq!(fs::read(&there).unwrap(), b"precious");
     }
 }
 

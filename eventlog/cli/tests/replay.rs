@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ghc_eventlog::format::{Decoder, Header, Record};
-use support::{Ran, assert_agree, data, elv, log, run, stats};
+use support::{Ran, assert_agree, command, data, elv, log, run, stats};
 
 fn replay(writes: &Path, output: &Path) -> Ran {
     run([
@@ -195,6 +195,43 @@ fn the_capture_is_never_overwritten() {
                 .ends_with(": the log would overwrite the recorded writes\n")
         );
         assert!(fs::read(&writes).unwrap() == bytes);
+    }
+}
+
+#[test]
+fn writes_come_by_standard_input_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (wanted, output) = (dir.path().join("wanted"), dir.path().join("out"));
+    let writes = data("capture-plain.writes");
+    assert_eq!(replay(&writes, &wanted).code, 0);
+    // Where nothing is yet, and where something is.
+    for _ in 0..2 {
+        let mut command = command(["replay", "-", "-o", output.to_str().unwrap()]);
+        command.stdin(fs::File::open(&writes).unwrap());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        assert!(ran.out.starts_with("-: "), "{}", ran.out);
+        assert_eq!(fs::read(&output).unwrap(), fs::read(&wanted).unwrap());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_input_is_not_overwritten_while_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    for (verb, source) in [
+        ("replay", data("capture-plain.writes")),
+        ("record", data("user-only.eventlog")),
+    ] {
+        let bytes = fs::read(source).unwrap();
+        let file = dir.path().join(verb);
+        fs::write(&file, &bytes).unwrap();
+        let mut command = command([verb, "-", "-o", file.to_str().unwrap()]);
+        command.stdin(fs::File::open(&file).unwrap());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("would overwrite"), "{}", ran.err);
+        assert!(fs::read(&file).unwrap() == bytes);
     }
 }
 
