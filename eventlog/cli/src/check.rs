@@ -1,6 +1,8 @@
 //! `eventlog check`: one line a log.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::args::CheckArgs;
 use crate::gather::{Bad, Summary};
@@ -39,6 +41,14 @@ pub(crate) fn check(file: &str, out: &mut dyn Write) -> io::Result<Outcome> {
             Ok(Outcome::Failed)
         }
     }
+}
+
+/// Prints the line of what has been written, where it can be read back: what is no regular file cannot.
+pub(crate) fn written(path: &Path, out: &mut dyn Write) -> io::Result<Outcome> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Ok(Outcome::Good);
+    }
+    check(&path.display().to_string(), out)
 }
 
 /// What is told of a sound log.

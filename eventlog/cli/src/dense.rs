@@ -102,7 +102,7 @@ pub(crate) fn run(args: &RenumberArgs, out: &mut dyn Write) -> io::Result<Outcom
     }
     let count = counted(all.numbers.len() as u64, "cost centre", "cost centres");
     writeln!(out, "{file}: {count}")?;
-    Ok(outcome.max(check::check(&output, out)?))
+    Ok(outcome.max(check::written(&args.output, out)?))
 }
 
 fn failed(file: &str, fault: &Fault) -> Outcome {

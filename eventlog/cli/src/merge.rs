@@ -98,7 +98,7 @@ pub(crate) fn run(args: &MergeArgs, out: &mut dyn Write) -> io::Result<Outcome> 
         let again = counted(told.again, "event", "events");
         writeln!(out, "  kept once: {again} of more than one log")?;
     }
-    Ok(outcome.max(check::check(&output, out)?))
+    Ok(outcome.max(check::written(&args.output, out)?))
 }
 
 fn failed(file: &str, fault: &Fault) -> Outcome {

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> io::Result<Outcome>
     mends.writes_set_aside += before.writes_set_aside;
     mends.bytes_set_aside += before.bytes_set_aside;
     report(&writes, &mends, out)?;
-    Ok(outcome.max(check::check(&output, out)?))
+    Ok(outcome.max(check::written(&args.output, out)?))
 }
 
 /// The recorded writes; standard input for "-".

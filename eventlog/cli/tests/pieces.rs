@@ -9,7 +9,7 @@ use ghc_eventlog::format::{
     BlockMarker, CapNo, CapsetId, CapsetType, Decoded, END_MARKER, Event, EventSize, EventType,
     EventsByTime, Header, StopStatus, ThreadId, UserEventType,
 };
-use support::{Ran, elv, log, run};
+use support::{Ran, data, elv, log, run};
 
 /// An event as far as it must not change.
 type Seen = (u64, Option<u16>, Vec<u8>);
@@ -568,6 +568,22 @@ fn a_log_in_which_one_cannot_go_back_is_refused_with_what_to_do() {
         assert!(ran.err.contains(advice), "{}", ran.err);
         assert!(!out.exists());
         assert_eq!(fs::read(&there).unwrap(), b"precious");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_written_to_no_regular_file_is_not_read_back() {
+    let (a, b) = (log("user-only"), log("heap-hc-prof"));
+    let writes = data("capture-plain.writes");
+    for args in [
+        vec!["merge", path(&a), path(&a), "-o", "/dev/null"],
+        vec!["renumber", path(&b), "-o", "/dev/null"],
+        vec!["replay", path(&writes), "-o", "/dev/null"],
+    ] {
+        let out = ok(run(&args));
+        assert!(!out.contains("/dev/null"), "{out}");
+        assert!(!out.is_empty());
     }
 }
 
