@@ -254,6 +254,10 @@ pub(crate) struct MergeArgs {
 /// the definitions of profiles, at the times at which that was said. Files that are there are
 /// replaced. Of a log that is bad, what comes before the fault is split, and with --lenient what can be
 /// read of the rest.
+///
+/// Pieces are numbered with three digits, by --every with as many as the last one takes. By --size it is
+/// not known before how many there will be: -1000 comes after -999, and before it where names are sorted
+/// ("sort -V" has them in order).
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "eventlog split <FILE> --output <STEM> <HOW>...",
@@ -282,7 +286,7 @@ pub(crate) struct SplitArgs {
     /// Leave out what was at that time and later, in seconds; it must be after --from
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) to: Option<u64>,
-    /// A piece for every so many seconds in which there are events
+    /// A piece for every so many seconds in which there are events; at least 0.001
     #[arg(long, value_name = "SECONDS", value_parser = parse_span, conflicts_with_all = ["size", "caps"])]
     pub(crate) every: Option<u64>,
     /// Pieces of at most so many bytes, or so many with K, M or G behind the number. A piece is
@@ -296,6 +300,10 @@ pub(crate) struct SplitArgs {
     #[arg(long)]
     pub(crate) lenient: bool,
 }
+
+/// The shortest span of time for which a piece is made, in nanoseconds: each piece is a file, with all that it must be
+/// told first.
+const LEAST_SPAN: u64 = 1_000_000;
 
 /// Seconds with up to nine decimals, in nanoseconds.
 fn parse_seconds(text: &str) -> Result<u64, String> {
@@ -317,7 +325,10 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 
 fn parse_span(text: &str) -> Result<u64, String> {
     match parse_seconds(text)? {
-        0 => Err("a span of time is at least 0.000000001 seconds".to_owned()),
+        span if span < LEAST_SPAN => {
+            let least = LEAST_SPAN as f64 / 1e9;
+            Err(format!("a span of time is at least {least} seconds"))
+        }
         span => Ok(span),
     }
 }

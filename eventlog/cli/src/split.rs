@@ -1,11 +1,12 @@
 //! `eventlog split`: one log in, several logs out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ghc_eventlog::format::{CapNo, Header, RawEvent};
+use ghc_eventlog::format::{CapNo, Decoder, Header, RawEvent, Record};
 
 use crate::args::SplitArgs;
 use crate::blocks::{Blocks, Place};
@@ -14,6 +15,9 @@ use crate::outcome::{Outcome, complain};
 use crate::replay::same_file;
 use crate::sticky::{Entry, Sticky};
 use crate::units::{counted, seconds, size};
+
+/// The least digits of a piece's number.
+const DIGITS: usize = 3;
 
 pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     let file = &args.file;
@@ -41,9 +45,14 @@ pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> 
             return Ok(Outcome::Bad);
         }
     };
+    let digits = match numbered(args) {
+        Ok(count) => count.to_string().len().max(DIGITS),
+        Err(fault) => return Ok(failed(file, &fault)),
+    };
     let mut pieces = Pieces {
         args,
         header,
+        digits,
         sticky: Sticky::default(),
         open: BTreeMap::new(),
         done: Vec::new(),
@@ -85,6 +94,34 @@ pub(crate) fn run(args: &SplitArgs, out: &mut dyn Write) -> io::Result<Outcome> 
     Ok(outcome)
 }
 
+/// How many pieces get a number, as far as that is known before they are made: 0 if not.
+fn numbered(args: &SplitArgs) -> Result<usize, Fault> {
+    let Some(every) = args.every else {
+        return Ok(0);
+    };
+    let mut input = File::open(&args.file).map_err(Fault::Io)?;
+    let decoder = match args.lenient {
+        true => Decoder::lenient(),
+        false => Decoder::new(),
+    };
+    let within = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
+    let mut spans = BTreeSet::new();
+    let read = input::read_by(decoder, &mut input, |record, _| {
+        match record {
+            Record::Event(raw) if within.contains(&raw.time) => {
+                spans.insert(raw.time / every);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    match read {
+        Err(Fault::Io(error)) => Err(Fault::Io(error)),
+        // Told at the end, with what is before it split.
+        Ok(()) | Err(Fault::Log(_)) => Ok(spans.len()),
+    }
+}
+
 fn failed(file: &str, fault: &Fault) -> Outcome {
     complain(file, fault);
     match fault {
@@ -99,6 +136,8 @@ type Refused = (String, io::Error);
 struct Pieces<'a> {
     args: &'a SplitArgs,
     header: Header,
+    /// Digits of the numbers in names.
+    digits: usize,
     sticky: Sticky,
     /// The pieces that grow: of each capability, or one at a time.
     open: BTreeMap<Key, Piece>,
@@ -211,7 +250,9 @@ impl Pieces<'_> {
             Key::Cap(Some(cap)) => name.push(format!("-cap{cap}")),
             Key::Cap(None) => name.push("-none"),
             Key::All if self.args.size.is_none() => {}
-            Key::All | Key::Span(_) => name.push(format!("-{:03}", self.begun)),
+            Key::All | Key::Span(_) => {
+                name.push(format!("-{:0digits$}", self.begun, digits = self.digits));
+            }
         }
         name.push(".eventlog");
         name.into()

@@ -99,3 +99,19 @@ fn a_size_that_cannot_be_is_told_with_its_bound() {
         );
     }
 }
+
+#[test]
+fn a_span_that_is_too_short_is_told_with_its_bound() {
+    for span in ["0", "0.000000001", "0.000999999"] {
+        let ran = run(["split", "a", "-o", "b", "--every", span]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{span}");
+        let told = ran.err.contains("a span of time is at least 0.001 seconds");
+        assert!(told && ran.err.contains(span), "{}", ran.err);
+    }
+    let ran = run(["split", "/nonexistent/a", "-o", "b", "--every", "0.001"]);
+    assert!(
+        ran.err.starts_with("eventlog: /nonexistent/a: "),
+        "{}",
+        ran.err
+    );
+}

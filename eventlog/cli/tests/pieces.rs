@@ -117,6 +117,27 @@ fn a_log_that_is_merged_with_itself_stays_the_same() {
 }
 
 #[test]
+fn pieces_by_time_have_names_in_their_order_however_many_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = Event::UserMessage { text: "" };
+    let times: Vec<u64> = (0..1_000).map(|at| at * 1_000_000).collect();
+    let messages: Vec<_> = times.iter().map(|time| (*time, text)).collect();
+    let whole = dir.path().join("whole");
+    fs::write(&whole, made(&[(None, &messages)])).unwrap();
+    let pieces = split(dir.path(), &whole, &["--every", "0.001"]);
+    assert_eq!(pieces.len(), times.len());
+    assert_eq!(pieces[0], dir.path().join("piece-0001.eventlog"));
+    for at in (0..times.len()).step_by(111) {
+        assert_eq!(events(&pieces[at])[0].0, times[at]);
+    }
+    // Three digits are enough for what is asked for.
+    let how = ["--every", "0.001", "--from", "0.9", "--to", "0.95"];
+    let pieces = split(dir.path(), &whole, &how);
+    assert_eq!(pieces.len(), 50);
+    assert_eq!(pieces[0], dir.path().join("piece-001.eventlog"));
+}
+
+#[test]
 fn a_piece_keeps_its_size_and_its_span() {
     let dir = tempfile::tempdir().unwrap();
     let pieces = split(dir.path(), &log("multiblock"), &["--size", "20K"]);
@@ -233,22 +254,25 @@ fn a_piece_is_told_what_is_still_so() {
         (17, Event::RunThread { thread: alive }),
         (18, stop(alive, blocked)),
         (19, Event::UserMessage { text: "before" }),
-        (1_000, Event::ThreadRunnable { thread: alive }),
-        (1_001, Event::RunThread { thread: alive }),
-        (2_000, stop(alive, blocked)),
+        (1_000_000, Event::ThreadRunnable { thread: alive }),
+        (1_000_001, Event::RunThread { thread: alive }),
+        (2_000_000, stop(alive, blocked)),
     ];
     let dir = tempfile::tempdir().unwrap();
     let whole = dir.path().join("whole");
     fs::write(&whole, made(&[(Some(0), &own), (None, &global)])).unwrap();
-    let pieces = split(dir.path(), &whole, &["--every", "0.000001"]);
+    let pieces = split(dir.path(), &whole, &["--every", "0.001"]);
     let times = |piece: &Path| -> Vec<u64> {
         let events = events(piece);
         events.iter().map(|(time, ..)| *time).collect()
     };
     assert_eq!(pieces.len(), 3);
     assert_eq!(times(&pieces[0]).len(), 16);
-    assert_eq!(times(&pieces[1]), [1, 2, 3, 10, 11, 17, 18, 1_000, 1_001]);
-    assert_eq!(times(&pieces[2]), [1, 2, 3, 10, 11, 1_001, 2_000]);
+    assert_eq!(
+        times(&pieces[1]),
+        [1, 2, 3, 10, 11, 17, 18, 1_000_000, 1_000_001]
+    );
+    assert_eq!(times(&pieces[2]), [1, 2, 3, 10, 11, 1_000_001, 2_000_000]);
 }
 
 #[test]
