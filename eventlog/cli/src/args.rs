@@ -81,13 +81,17 @@ pub(crate) struct CheckArgs {
 /// what comes by a pipe about as much as the log is long. Of a log that is bad, what comes before
 /// the fault is shown, then the fault is told.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = concat_help("\
+#[command(after_help = "\
 Examples:
   eventlog show program.eventlog
   eventlog show --cap 0 --limit 20 program.eventlog
   eventlog show --lenient damaged.eventlog
   eventlog show --unsorted - < program.eventlog | grep 'user message'
-"))]
+
+Exit codes:
+  0  the log is good
+  1  the log is bad, or no event is of the capability that --cap names
+  2  usage error, or the file cannot be read")]
 pub(crate) struct ShowArgs {
     /// The log; - for standard input
     #[arg(value_name = "FILE")]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use ghc_eventlog::format::{CapNo, Decoder, EventsByTime, Header, RawEvent, Record, events};
 
-use crate::args::ShowArgs;
+use crate::args::{Cap, ShowArgs};
 use crate::input::{self, Fault};
 use crate::outcome::{Outcome, complain};
 use crate::text;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> io::Result<Outcome> {
     });
     printed?;
     kept.print(&mut printer)?;
-    let outcome = printer.finish(file, read.err())?;
+    let outcome = finish(args, printer, read.err())?;
     Ok(if gaps > 0 {
         outcome.max(Outcome::Bad)
     } else {
@@ -92,7 +92,7 @@ fn sorted(args: &ShowArgs, input: File, out: &mut dyn Write) -> io::Result<Outco
     let opened = EventsByTime::new(input).map(|events| events.limit(usize::MAX));
     let mut events = match opened {
         Ok(events) => events,
-        Err(error) => return printer.finish(&args.file, Some(error.into())),
+        Err(error) => return finish(args, printer, Some(error.into())),
     };
     let header = events.header().clone();
     let fault = loop {
@@ -107,7 +107,24 @@ fn sorted(args: &ShowArgs, input: File, out: &mut dyn Write) -> io::Result<Outco
         }
     };
     let fault = fault.or_else(|| events.fault().copied().map(Fault::Log));
-    printer.finish(&args.file, fault)
+    finish(args, printer, fault)
+}
+
+/// Tells what was wrong, and where nothing was what was asked for.
+fn finish(args: &ShowArgs, printer: Printer<'_>, fault: Option<Fault>) -> io::Result<Outcome> {
+    let asked = args.cap.filter(|_| args.limit != Some(0));
+    // What comes behind a fault is not known.
+    let none = printer.left == args.limit.unwrap_or(u64::MAX) && fault.is_none();
+    let outcome = printer.finish(&args.file, fault)?;
+    let Some(Cap(cap)) = asked.filter(|_| none) else {
+        return Ok(outcome);
+    };
+    let reason = match cap {
+        Some(cap) => format!("no event is of capability {cap}"),
+        None => "every event is of a capability".to_owned(),
+    };
+    complain(&args.file, &reason);
+    Ok(outcome.max(Outcome::Bad))
 }
 
 /// Prints events, a line each.

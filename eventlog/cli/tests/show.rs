@@ -85,6 +85,21 @@ fn a_capability_and_a_number_of_lines_can_be_chosen() {
 }
 
 #[test]
+fn a_capability_that_has_no_event_is_told() {
+    let file = log("threads-N2");
+    let file = file.to_str().unwrap();
+    for how in [&[][..], &["--unsorted"], &["--lenient"], &["--limit", "9"]] {
+        let ran = run(["show", "--cap", "77", file].iter().chain(how));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{how:?}");
+        let told = format!("eventlog: {file}: no event is of capability 77\n");
+        assert_eq!(ran.err, told, "{how:?}");
+    }
+    // Nothing was asked for.
+    let ran = run(["show", "--cap", "77", "--limit", "0", file]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+}
+
+#[test]
 fn of_a_bad_log_what_is_before_the_fault_is_shown() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.eventlog");
