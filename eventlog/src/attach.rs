@@ -3,6 +3,7 @@
 use crate::error::AttachError;
 use crate::log::{Core, EventLog};
 use crate::reader::{AttachOptions, ReaderId, ReaderStatistics};
+use crate::user_writer::UserWriter;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -46,7 +47,7 @@ impl EventLog {
         writer: impl Write + Send + 'static,
         options: AttachOptions,
     ) -> Result<ReaderId, AttachError> {
-        attach(self.core(), Box::new(writer), &options)
+        attach(self.core(), UserWriter::new(writer), &options)
     }
 
     /// Lets a reader go: it gets every event that was emitted before this call, and the end of its log.
@@ -83,7 +84,7 @@ impl EventLog {
 /// As [`EventLog::attach`], for whoever has no handle.
 pub(crate) fn attach(
     core: &Core,
-    writer: Box<dyn Write + Send>,
+    writer: UserWriter,
     options: &AttachOptions,
 ) -> Result<ReaderId, AttachError> {
     let mut collector = core.collector().map_err(AttachError::Unavailable)?;

@@ -15,7 +15,8 @@ use crate::registry::Registry;
 use crate::relayed::Relayed;
 use crate::sink::{Previous, Sink, Start, Unavailable};
 use crate::statistics::Statistics;
-use std::io::{self, Write};
+use crate::user_writer::UserWriter;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -202,7 +203,7 @@ impl Collector {
     pub(crate) fn attach(
         &mut self,
         registry: &Mutex<Registry>,
-        writer: Box<dyn Write + Send>,
+        writer: UserWriter,
         options: &AttachOptions,
     ) -> Result<ReaderId, AttachError> {
         if self.stopped_at.is_some() {

@@ -8,10 +8,10 @@ use crate::missed::{Missed, begin_of};
 use crate::queued_sink::Queue;
 use crate::reader::Waiter;
 use crate::sticky::Moment;
+use crate::user_writer::UserWriter;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::ops::AddAssign;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::{fmt, mem};
 
@@ -36,7 +36,7 @@ pub(crate) struct Delivery {
 
 /// Where the blocks go.
 enum Target {
-    Writer(Box<dyn Write + Send>),
+    Writer(UserWriter),
     Memory(Filler),
     /// A writer that a thread of its own waits for.
     Queue(Box<Queue>),
@@ -94,7 +94,7 @@ struct Pending {
 
 impl Delivery {
     pub(crate) fn new(writer: impl Write + Send + 'static) -> Self {
-        Delivery::to(Target::Writer(Box::new(writer)))
+        Delivery::to(Target::Writer(UserWriter::new(writer)))
     }
 
     /// Blocks that are kept in memory.
@@ -385,10 +385,11 @@ impl Delivery {
         let undelivered = self.undelivered().into_iter().chain(self.take_lost());
         let undelivered = undelivered.filter(|&(_, events)| events > 0).collect();
         let counts = self.take_counts();
-        let dropped = guarded(move || {
-            drop(self);
-            Ok(())
-        });
+        let dropped = match self.target {
+            Target::Writer(writer) => writer.let_go(),
+            Target::Queue(queue) => queue.let_go(),
+            Target::Memory(_) => Ok(()),
+        };
         Closed {
             outcome: outcome.and(dropped),
             undelivered,
@@ -421,7 +422,7 @@ impl Delivery {
         let Target::Writer(writer) = &mut self.target else {
             return Ok(());
         };
-        let outcome = guarded(|| writer.flush());
+        let outcome = writer.flush();
         self.counts.errors += u64::from(outcome.is_err());
         outcome
     }
@@ -437,7 +438,7 @@ impl Delivery {
             let rest_of_second = &second[taken.saturating_sub(first.len())..];
             let parts = [IoSlice::new(rest_of_first), IoSlice::new(rest_of_second)];
             // Writers that know nothing of vectors take the first part that is not empty.
-            let refused = match guarded(|| writer.write_vectored(&parts)) {
+            let refused = match writer.write_vectored(&parts) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(count) if count > all - *taken => {
                     let given = all - *taken;
@@ -468,10 +469,4 @@ impl fmt::Debug for Delivery {
             .field("counts", &self.counts)
             .finish_non_exhaustive()
     }
-}
-
-/// Runs the user's code. A panic there is an error like any other: it must not end the collector.
-pub(crate) fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))
 }

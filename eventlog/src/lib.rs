@@ -195,6 +195,7 @@ mod sticky;
 mod stock;
 mod thread_table;
 pub mod trace;
+mod user_writer;
 mod write_memory;
 
 pub use block_store::WhenFull;

@@ -5,6 +5,7 @@ use crate::error::{AttachError, ListenError};
 use crate::log::{Core, EventLog};
 use crate::reader::AttachOptions;
 use crate::sink::naming;
+use crate::user_writer::UserWriter;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
@@ -342,7 +343,7 @@ fn serve(core: &Core, socket: &Socket, options: &AttachOptions, door: &Door) {
                     stream,
                     _inside: inside,
                 };
-                match attach(core, Box::new(served), options) {
+                match attach(core, UserWriter::new(served), options) {
                     Ok(_) => {}
                     Err(AttachError::Stopped) => return,
                     Err(

@@ -17,8 +17,8 @@ use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderId, ReaderStati
 use crate::signals::Signals;
 use crate::sink::{Previous, Sink};
 use crate::sticky::Sticky;
+use crate::user_writer::UserWriter;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use std::{io, mem};
@@ -524,7 +524,7 @@ impl Outputs {
     /// Where its thread cannot be had.
     pub(crate) fn attach(
         &mut self,
-        writer: Box<dyn Write + Send>,
+        writer: UserWriter,
         options: &AttachOptions,
     ) -> io::Result<ReaderId> {
         self.last_reader += 1;

@@ -5,6 +5,7 @@ use crate::delivery::{Counts, Delivery, Undelivered};
 use crate::format::{BlockMarker, Header};
 use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderId, Waiter};
 use crate::sink::Sink;
+use crate::user_writer::UserWriter;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,7 +43,7 @@ impl Sink {
     /// ```
     pub fn queued(writer: impl Write + Send + 'static, options: AttachOptions) -> Self {
         Sink::of(Delivery::queued(Queue {
-            writer: Some(Box::new(writer)),
+            writer: Some(UserWriter::new(writer)),
             options,
             reader: None,
             process: std::process::id(),
@@ -53,7 +54,7 @@ impl Sink {
 
 /// A writer, before its log has begun, or the queue from then on.
 pub(crate) struct Queue {
-    writer: Option<Box<dyn Write + Send>>,
+    writer: Option<UserWriter>,
     options: AttachOptions,
     reader: Option<Reader>,
     /// The one that has the thread.
@@ -108,6 +109,14 @@ impl Queue {
     pub(crate) fn waiter(&self) -> Option<Waiter> {
         let reader = self.reader.as_ref()?;
         Some(reader.waiter(Instant::now()))
+    }
+
+    /// Drops it. A writer whose log has begun is its thread's.
+    ///
+    /// # Errors
+    /// Where the drop of a writer panics whose log has not begun.
+    pub(crate) fn let_go(mut self) -> io::Result<()> {
+        self.writer.take().map_or(Ok(()), UserWriter::let_go)
     }
 
     /// Whether it has been waited for with success.

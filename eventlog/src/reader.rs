@@ -2,9 +2,9 @@
 //! writes them. The collector only ever puts blocks in, and never waits.
 
 use crate::buffer_reader::{Losses, count_events};
-use crate::delivery::guarded;
 use crate::format::{BlockMarker, CapNo, END_MARKER, Header};
 use crate::missed::Missed;
+use crate::user_writer::UserWriter;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::mem;
@@ -267,7 +267,7 @@ impl Reader {
     /// Where the thread cannot be had.
     pub(crate) fn new(
         id: ReaderId,
-        writer: Box<dyn Write + Send>,
+        writer: UserWriter,
         beginning: Vec<u8>,
         options: &AttachOptions,
         on_error: OnError,
@@ -485,15 +485,12 @@ fn tell(missed: &mut Missed, state: &mut State) {
 }
 
 /// The reader's thread.
-fn serve(link: &Link, mut writer: Box<dyn Write + Send>) {
-    let outcome = serve_until_end(link, &mut *writer);
+fn serve(link: &Link, mut writer: UserWriter) {
+    let outcome = serve_until_end(link, &mut writer);
     // The writer goes first: who waits for the thread finds the connection closed.
-    let _ = guarded(|| {
-        drop(writer);
-        Ok(())
-    });
+    let dropped = writer.let_go();
     let mut state = link.state();
-    if let Err(error) = outcome {
+    if let Err(error) = outcome.and(dropped) {
         state.statistics.error = Some(error.kind());
     }
     // All was written, or nothing more is.
@@ -505,7 +502,7 @@ fn serve(link: &Link, mut writer: Box<dyn Write + Send>) {
     link.changed.notify_all();
 }
 
-fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
+fn serve_until_end(link: &Link, writer: &mut UserWriter) -> io::Result<()> {
     loop {
         let mut state = link.state();
         while state.queue.is_empty() && state.end == End::Open && !state.given_up {
@@ -523,7 +520,7 @@ fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
             if end == End::Marked {
                 write(link, writer, &END_MARKER)?;
             }
-            return guarded(|| writer.flush());
+            return writer.flush();
         };
         state.in_flight = Some((Arc::clone(&piece), 0));
         drop(state);
@@ -540,8 +537,8 @@ fn serve_until_end(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Makes the writer pass on what it has taken.
-fn flush(link: &Link, writer: &mut dyn Write) -> io::Result<()> {
-    match (guarded(|| writer.flush()), link.on_error) {
+fn flush(link: &Link, writer: &mut UserWriter) -> io::Result<()> {
+    match (writer.flush(), link.on_error) {
         (Err(_), OnError::TryAgain) => {
             link.state().refusals += 1;
             Ok(())
@@ -557,10 +554,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 const LONG_PAUSE: Duration = Duration::from_millis(50);
 
 /// Writes all of it, however long that takes, unless the reader has been given up.
-fn write(link: &Link, writer: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+fn write(link: &Link, writer: &mut UserWriter, bytes: &[u8]) -> io::Result<()> {
     let mut taken = 0;
     while taken < bytes.len() {
-        let outcome = guarded(|| writer.write(&bytes[taken..]));
+        let outcome = writer.write(&bytes[taken..]);
         let mut state = link.state();
         let refused = match outcome {
             Ok(0) => Err(io::ErrorKind::WriteZero.into()),

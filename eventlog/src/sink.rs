@@ -14,8 +14,9 @@ use std::time::Duration;
 /// [`Previous::Keep`] is open as long as there is a handle, and can be set again.
 ///
 /// A sink is used by one thread at a time, gets whole blocks in few large writes, and needs no
-/// buffer of its own. It may take part of a write, fail and recover, block, or panic (an error like
-/// any other). What it refuses is kept, and offered again before anything else. While it blocks the
+/// buffer of its own. It may take part of a write, fail and recover, block, or panic, also when it is dropped (an
+/// error like any other, of which nobody is told where a last handle lets go of it). What it refuses is kept, and
+/// offered again before anything else. While it blocks the
 /// collector waits for it, and so do attached readers and the calls that wait for the collector, unless it is
 /// [queued](Sink::queued); threads that emit never do, and what does not fit into their buffers meanwhile is counted
 /// as [lost](crate::Lost).
