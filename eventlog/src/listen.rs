@@ -33,7 +33,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Address {
-    /// A Unix socket at this path, that only this user can connect to.
+    /// A Unix socket at this path, that only this user can connect to. The path has 107 bytes at most on Linux, 103
+    /// elsewhere, and so has that of the directory beside it in which the socket is [made](EventLog::listen).
     #[cfg(unix)]
     Unix(PathBuf),
     /// A TCP port for programs of this machine: the address must be a loopback one. Port 0 stands for
@@ -380,10 +381,15 @@ mod unix {
     }
 
     pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
+        // Nobody could connect to a name that is longer.
+        check_len(path, "the socket's path")?;
         check_free(path)?;
         let directory = Private::beside(path)?;
         let inside = directory.0.join("s");
-        check_len(&inside)?;
+        check_len(
+            &inside,
+            format_args!("a socket is made at {} first, whose path", inside.display()),
+        )?;
         let listener = UnixListener::bind(&inside)?;
         fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
@@ -400,14 +406,11 @@ mod unix {
         104
     };
 
-    /// Whether a socket's path can be that long.
-    fn check_len(path: &Path) -> io::Result<()> {
+    /// Whether a socket's path, which errors call `what`, can be that long.
+    fn check_len(path: &Path, what: impl std::fmt::Display) -> io::Result<()> {
         let (len, most) = (path.as_os_str().len(), PATH_LEN - 1);
         if len > most {
-            let message = format!(
-                "a socket is made at {} first, whose path has {len} bytes: at most {most} are possible",
-                path.display()
-            );
+            let message = format!("{what} has {len} bytes: at most {most} are possible");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok(())

@@ -84,6 +84,34 @@ fn whoever_connects_gets_a_whole_log() {
 }
 
 #[test]
+fn a_path_that_nobody_could_connect_to_is_refused_with_its_length_and_the_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let most = if cfg!(any(target_os = "linux", target_os = "android")) {
+        107
+    } else {
+        103
+    };
+    let path_of = |len: usize| {
+        let name = len - directory.path().as_os_str().len() - 1;
+        directory.path().join("s".repeat(name))
+    };
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    for len in [most + 1, 120, 200, 256] {
+        let refused = serve(&log, &path_of(len)).unwrap_err();
+        let ListenError::Io(error) = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let told = format!("the socket's path has {len} bytes: at most {most} are possible");
+        assert!(error.to_string().ends_with(&told), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let longest = path_of(most);
+    let _listener = serve(&log, &longest).unwrap();
+    connect(&log, &longest);
+}
+
+#[test]
 fn the_socket_is_this_users_alone_from_the_moment_that_it_is_there() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.sock");
