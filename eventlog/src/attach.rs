@@ -18,7 +18,8 @@ impl EventLog {
     /// [`EventsLost`](crate::format::Event::EventsLost) event for each capability, and
     /// [`Statistics::readers`](crate::Statistics::readers) counts it. Sticky events
     /// in a dropped block are not told again: it may have threads that it has not seen being made. A reader that is slow, stuck or
-    /// dead disturbs nobody. One whose writer fails is let go; a writer that would have to wait
+    /// dead disturbs nobody. One whose writer fails is let go, for a
+    /// [reason](crate::Statistics::reader_failure) that is kept; a writer that would have to wait
     /// (`WouldBlock`, `TimedOut`) is tried again.
     ///
     /// Each block is copied once for all readers. Waits for the collector and, as that may be
@@ -51,8 +52,9 @@ impl EventLog {
     }
 
     /// Lets a reader go: it gets every event that was emitted before this call, and the end of its log.
-    /// Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it; `None` where it is not attached: it has failed, has been detached, or the log has been
-    /// stopped.
+    /// Waits for it, at most its [linger](AttachOptions::linger) time. Tells what became of it;
+    /// `None` where it is not attached: it has failed, has been detached, or the log has been stopped. Why the last one
+    /// failed is in [`Statistics::reader_failure`](crate::Statistics::reader_failure).
     ///
     /// # Errors
     /// Where the call cannot be made: from within the log's own sink, or in a forked child.
@@ -76,7 +78,7 @@ impl EventLog {
         drop(collector);
         reader.end();
         let statistics = reader.waiter(Instant::now()).wait();
-        core.collector()?.count_former(statistics);
+        core.collector()?.count_former(&reader, statistics);
         Ok(Some(statistics))
     }
 }

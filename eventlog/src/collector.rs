@@ -237,8 +237,8 @@ impl Collector {
         self.outputs.part_from_waited()
     }
 
-    pub(crate) fn count_former(&mut self, reader: ReaderStatistics) {
-        self.outputs.count_former(reader);
+    pub(crate) fn count_former(&mut self, reader: &Reader, statistics: ReaderStatistics) {
+        self.outputs.count_former(reader, statistics);
     }
 
     /// Writes all that is left, and the log's end. No writer may begin any more. What the sink
@@ -336,6 +336,7 @@ impl Collector {
             sticky_bytes: self.outputs.sticky().bytes(),
             readers,
             former_readers,
+            reader_failure: self.outputs.reader_failure(),
             sticky_refused: self.outputs.sticky().refused(),
             relay: match &self.events {
                 Events::Emitted(_) => None,

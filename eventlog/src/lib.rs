@@ -212,6 +212,6 @@ pub use listen::{Address, Listener};
 pub use log::{Builder, EventLog};
 pub use marks::StickyId;
 pub use policy::Policy;
-pub use reader::{AttachOptions, ReaderId, ReaderStatistics};
+pub use reader::{AttachOptions, ReaderFailure, ReaderId, ReaderStatistics};
 pub use sink::{MemoryContent, Previous, Sink, Start};
 pub use statistics::{BufferStatistics, Lost, Statistics};

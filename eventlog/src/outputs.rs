@@ -13,7 +13,8 @@ use crate::format::{self, BlockMarker, CapNo, Header};
 use crate::intake::Write as Handed;
 use crate::marks::Marks;
 use crate::missed;
-use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderId, ReaderStatistics, Waiter};
+use crate::reader::{AttachOptions, OnError, Piece, Reader, ReaderFailure, ReaderId};
+use crate::reader::{ReaderStatistics, Waiter};
 use crate::signals::Signals;
 use crate::sink::{Previous, Sink};
 use crate::sticky::Sticky;
@@ -82,6 +83,8 @@ pub(crate) struct Outputs {
     last_reader: u64,
     /// The sum of those that are not attached any more.
     former: ReaderStatistics,
+    /// Why the last one failed of those that did.
+    reader_failure: Option<ReaderFailure>,
     /// Sinks that the log has been redirected away from, as long as they have not taken all of it.
     owing: Vec<Sink>,
     /// Queues of sinks that the log has been redirected away from, which are to end their logs.
@@ -119,6 +122,7 @@ impl Outputs {
             readers: Vec::new(),
             last_reader: 0,
             former: ReaderStatistics::default(),
+            reader_failure: None,
             owing: Vec::new(),
             ending: Vec::new(),
             earlier: Counts::default(),
@@ -508,14 +512,15 @@ impl Outputs {
 
     /// Forgets readers whose writers have failed.
     fn part_from_gone(&mut self) {
-        let former = &mut self.former;
-        self.readers.retain(|reader| {
-            let gone = reader.is_gone();
-            if gone {
-                *former += reader.statistics();
-            }
-            !gone
-        });
+        if !self.readers.iter().any(Reader::is_gone) {
+            return;
+        }
+        let readers = mem::take(&mut self.readers);
+        let (gone, left): (Vec<_>, Vec<_>) = readers.into_iter().partition(Reader::is_gone);
+        self.readers = left;
+        for reader in gone {
+            self.count_former(&reader, reader.statistics());
+        }
     }
 
     /// Starts a reader with what has not been handed out yet.
@@ -558,8 +563,8 @@ impl Outputs {
     /// # Errors
     /// Where it was not.
     pub(crate) fn part_from_waited(&mut self) -> io::Result<()> {
-        for reader in self.readers.drain(..) {
-            self.former += reader.statistics();
+        for reader in mem::take(&mut self.readers) {
+            self.count_former(&reader, reader.statistics());
         }
         self.settle();
         self.ending.clear();
@@ -568,8 +573,18 @@ impl Outputs {
     }
 
     /// Counts a reader that is not attached any more.
-    pub(crate) fn count_former(&mut self, statistics: ReaderStatistics) {
+    pub(crate) fn count_former(&mut self, reader: &Reader, statistics: ReaderStatistics) {
         self.former += statistics;
+        // Not what has come since the statistics were told.
+        if statistics.error.is_some() {
+            self.reader_failure = reader.failure().or(self.reader_failure.take());
+        }
+    }
+
+    /// Why the last reader failed that did.
+    pub(crate) fn reader_failure(&self) -> Option<ReaderFailure> {
+        let attached = self.readers.iter().filter_map(Reader::failure).next_back();
+        attached.or_else(|| self.reader_failure.clone())
     }
 
     /// The readers that are attached, and the sum of those that were.

@@ -128,8 +128,8 @@ impl Queue {
             return Ok(());
         };
         let statistics = reader.statistics();
-        if let Some(kind) = statistics.error {
-            return Err(kind.into());
+        if let Some(failure) = reader.failure() {
+            return Err(io::Error::new(failure.kind, failure.text));
         }
         if reader.is_given_up() {
             let (lost, linger) = (statistics.lost_events, reader.linger());

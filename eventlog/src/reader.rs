@@ -7,11 +7,11 @@ use crate::missed::Missed;
 use crate::user_writer::UserWriter;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::mem;
 use std::ops::AddAssign;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, mem};
 
 /// Which reader it is, of those of a log; see [`EventLog::attach`](crate::EventLog::attach).
 ///
@@ -114,18 +114,62 @@ pub struct ReaderStatistics {
     pub lost_events: u64,
     /// Bytes of these events.
     pub lost_bytes: u64,
-    /// Why it takes no more, where its writer has failed.
+    /// Why it takes no more, where its writer has failed; for several, why the last one failed of those that did.
+    /// [`Statistics::reader_failure`](crate::Statistics::reader_failure) has the words.
     pub error: Option<io::ErrorKind>,
 }
 
+/// Why a reader was let go: its writer has failed, or panicked, also as it was dropped.
+///
+/// ```
+/// use ghc_eventlog::{AttachOptions, EventLog, Sink};
+/// use std::io;
+///
+/// /// A reader that has gone away.
+/// struct Gone;
+/// impl io::Write for Gone {
+///     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+///         Err(io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads this"))
+///     }
+///     fn flush(&mut self) -> io::Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let log = EventLog::builder().sink(Sink::null())?;
+/// let reader = log.attach(Gone, AttachOptions::default())?;
+/// let statistics = log.stop()?;
+/// let failure = statistics.reader_failure.unwrap();
+/// assert_eq!((failure.reader, failure.kind), (reader, io::ErrorKind::BrokenPipe));
+/// assert_eq!(failure.to_string(), "an attached reader was let go: nobody reads this");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReaderFailure {
+    /// Which reader.
+    pub reader: ReaderId,
+    /// What kind of error.
+    pub kind: io::ErrorKind,
+    /// The error in words.
+    pub text: String,
+}
+
+impl fmt::Display for ReaderFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an attached reader was let go: {}", self.text)
+    }
+}
+
 impl AddAssign for ReaderStatistics {
-    /// Adds the other's counts.
+    /// Adds the other's counts, and takes over its error, where it has one.
     fn add_assign(&mut self, other: ReaderStatistics) {
         self.blocks += other.blocks;
         self.bytes_written += other.bytes_written;
         self.queued_bytes += other.queued_bytes;
         self.lost_events += other.lost_events;
         self.lost_bytes += other.lost_bytes;
+        self.error = other.error.or(self.error);
     }
 }
 
@@ -235,6 +279,8 @@ struct State {
     /// The thread writes no more.
     done: bool,
     statistics: ReaderStatistics,
+    /// Why the writer has failed, in words.
+    failure: Option<String>,
     /// Lost events by whose they were, as long as nobody has asked.
     lost: BTreeMap<Option<CapNo>, u64>,
     /// Writes that were refused, and are tried again.
@@ -401,6 +447,17 @@ impl Reader {
     pub(crate) fn statistics(&self) -> ReaderStatistics {
         self.link.state().statistics()
     }
+
+    /// Why its writer has failed, if it has.
+    pub(crate) fn failure(&self) -> Option<ReaderFailure> {
+        let state = self.link.state();
+        let (kind, text) = (state.statistics.error?, state.failure.clone()?);
+        Some(ReaderFailure {
+            reader: self.id,
+            kind,
+            text,
+        })
+    }
 }
 
 /// Waits for a reader that has been ended.
@@ -492,6 +549,7 @@ fn serve(link: &Link, mut writer: UserWriter) {
     let mut state = link.state();
     if let Err(error) = outcome.and(dropped) {
         state.statistics.error = Some(error.kind());
+        state.failure = Some(error.to_string());
     }
     // All was written, or nothing more is.
     let given_up = state.given_up;

@@ -1,7 +1,7 @@
 //! What a log has taken in, passed on and lost.
 
 use crate::format::CapNo;
-use crate::reader::ReaderStatistics;
+use crate::reader::{ReaderFailure, ReaderStatistics};
 use crate::relayed::RelayStatistics;
 use std::time::Duration;
 
@@ -43,8 +43,10 @@ pub struct Statistics {
     pub sticky_refused: u64,
     /// The readers that are attached.
     pub readers: Vec<ReaderStatistics>,
-    /// The sum of the readers that were.
+    /// The sum of the readers that were; its [`error`](ReaderStatistics::error) is that of the last one that failed.
     pub former_readers: ReaderStatistics,
+    /// Why the last reader failed of those that did, attached or not any more. Earlier ones' reasons are not kept.
+    pub reader_failure: Option<ReaderFailure>,
     /// What has become of the writes that were handed to a [relayed](crate::Builder::relayed) log; `None` for
     /// others. There [`events`](BufferStatistics::events) counts what the collector has looked at, and of the
     /// [`shared`](Self::shared) buffer [`size`](BufferStatistics::size) is the budget for all writes, and

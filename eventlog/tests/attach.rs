@@ -379,6 +379,7 @@ fn a_reader_that_dies_in_the_middle_of_a_block_is_let_go_and_counted() {
     let got = numbers(&Written::read_prefix(&memory.content(), false), 0);
     assert!(!got.is_empty() && got.len() < 1_000);
     assert_eq!(former.bytes_written, 6_000);
+    assert_eq!(former.error, Some(io::ErrorKind::BrokenPipe));
     // What it did not get before it was let go.
     assert!((1..=1_000 - got.len() as u64).contains(&former.lost_events));
     let all: Vec<_> = (0..1_000).collect();
@@ -402,6 +403,55 @@ impl Write for Hesitating {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Fails with that text.
+struct Failing(&'static str);
+
+impl Write for Failing {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, self.0))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn why_a_reader_was_let_go_is_kept() {
+    let log = EventLog::builder().sink(Sink::null()).unwrap();
+    let options = AttachOptions::default().linger(Duration::from_secs(60));
+    assert_eq!(log.statistics().reader_failure, None);
+    let first = log.attach(Failing("the door is shut"), options.clone());
+    let first = first.unwrap();
+    in_time("it is let go", || {
+        log.flush().unwrap();
+        log.statistics().readers.is_empty()
+    });
+    assert_eq!(log.detach(first).unwrap(), None);
+    let statistics = log.statistics();
+    let denied = io::ErrorKind::PermissionDenied;
+    assert_eq!(statistics.former_readers.error, Some(denied));
+    let failure = statistics.reader_failure.unwrap();
+    assert_eq!((failure.reader, failure.kind), (first, denied));
+    assert_eq!(failure.text, "the door is shut");
+
+    // One that has not failed does not cover it up.
+    let sound = log.attach(io::sink(), options.clone()).unwrap();
+    let statistics = log.detach(sound).unwrap().unwrap();
+    assert_eq!(statistics.error, None);
+    assert_eq!(log.statistics().former_readers.error, Some(denied));
+    assert_eq!(log.statistics().reader_failure, Some(failure));
+
+    // The last one is kept.
+    let last = log.attach(Panicking, options).unwrap();
+    let statistics = log.stop().unwrap();
+    let failure = statistics.reader_failure.unwrap();
+    assert_eq!(failure.reader, last);
+    assert_eq!(failure.text, "the sink panicked");
+    let error = statistics.former_readers.error;
+    assert_eq!(error, Some(io::ErrorKind::Other));
 }
 
 struct Panicking;
