@@ -162,6 +162,11 @@ impl Collector {
             sink.put_back(delivery);
             return Err(SetSinkError::Begun);
         }
+        if start == Start::Continue && delivery.is_known_to_be_empty() {
+            sink.put_back(delivery);
+            return Err(SetSinkError::NotBegun);
+        }
+        let had_begun = delivery.has_begun();
         // What it still refuses it keeps, and what follows, too.
         let _ = self.outputs.retry();
         let at = self.cut(registry);
@@ -171,13 +176,13 @@ impl Collector {
                 delivery.begin(self.outputs.header(), &beginning)
             }
             Start::Continue => delivery
-                .retry()
+                .resume()
                 .map(|()| self.outputs.tell(&mut delivery, at)),
         };
         if let Err(source) = begun {
-            match start {
-                Start::Header if delivery.has_begun() => sink.put_back_closed(),
-                Start::Header | Start::Continue => sink.put_back(delivery),
+            match !had_begun && delivery.has_begun() {
+                true => sink.put_back_closed(),
+                false => sink.put_back(delivery),
             }
             return Err(SetSinkError::Refused(source));
         }

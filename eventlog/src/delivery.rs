@@ -29,6 +29,8 @@ pub(crate) struct Delivery {
     left: Option<Moment>,
     /// Something of a log has been written, by this process.
     begun: Option<u32>,
+    /// Nobody else can have begun a log there.
+    is_new: bool,
     /// That of the log, by which its events can be counted; there is one where blocks are pending.
     header: Option<Arc<Header>>,
     counts: Counts,
@@ -97,6 +99,14 @@ impl Delivery {
         Delivery::to(Target::Writer(UserWriter::new(writer)))
     }
 
+    /// A writer behind which nothing can be yet.
+    pub(crate) fn new_and_empty(writer: impl Write + Send + 'static) -> Self {
+        Delivery {
+            is_new: true,
+            ..Delivery::new(writer)
+        }
+    }
+
     /// Blocks that are kept in memory.
     pub(crate) fn in_memory(store: Arc<BlockStore>) -> Self {
         Delivery::to(Target::Memory(Filler(store)))
@@ -115,6 +125,7 @@ impl Delivery {
             missed: Missed::default(),
             left: None,
             begun: None,
+            is_new: false,
             header: None,
             counts: Counts::default(),
         }
@@ -179,6 +190,11 @@ impl Delivery {
     /// Whether something of a log has been written.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.is_some()
+    }
+
+    /// Whether it is known that there is no log that could be gone on with.
+    pub(crate) fn is_known_to_be_empty(&self) -> bool {
+        self.is_new && self.begun.is_none()
     }
 
     /// Whether it has begun a log of the process that this one was forked from.
@@ -295,6 +311,19 @@ impl Delivery {
             taken: 0,
             is_block: false,
         });
+    }
+
+    /// Goes on behind what is there: offers what is pending. A queue whose log was begun by somebody else starts.
+    ///
+    /// # Errors
+    /// The writer's. Where a queue's thread cannot be had, and something [has begun](Self::has_begun) since, it can be
+    /// used no more.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        if let (Target::Queue(queue), None) = (&mut self.target, self.begun) {
+            self.begun = Some(std::process::id());
+            return queue.begin(Vec::new());
+        }
+        self.retry()
     }
 
     /// Remembers where the log is that goes elsewhere.

@@ -431,6 +431,9 @@ pub enum SetSinkError {
     Closed,
     /// That sink has begun a log, and cannot take another header.
     Begun,
+    /// That sink is a new [file](crate::Sink::file), or new [memory](crate::Sink::memory), and has no log that could be
+    /// gone on with: it wants [`Start::Header`](crate::Start::Header).
+    NotBegun,
     /// That sink did not take the header, or what it had refused before.
     Refused(io::Error),
     /// The log *has* been redirected, and the sink that was set before did not take its end.
@@ -453,6 +456,9 @@ impl fmt::Display for SetSinkError {
             SetSinkError::Begun => {
                 f.write_str("that sink has begun a log, which cannot have another header")
             }
+            SetSinkError::NotBegun => {
+                f.write_str("that sink is new, and has no log to be continued: it needs a header")
+            }
             SetSinkError::Refused(_) => {
                 f.write_str("the new sink did not take the log's beginning")
             }
@@ -474,7 +480,8 @@ impl error::Error for SetSinkError {
             SetSinkError::Stopped
             | SetSinkError::InUse
             | SetSinkError::Closed
-            | SetSinkError::Begun => None,
+            | SetSinkError::Begun
+            | SetSinkError::NotBegun => None,
         }
     }
 }

@@ -86,7 +86,8 @@ pub enum Previous {
 pub enum Start {
     /// With the header and the sticky events: a valid log from its first byte.
     Header,
-    /// Without a header: the sink has begun a log before. What happened while it was away is missing there,
+    /// Without a header: the sink has begun a log before, or the program sees to the header. A new
+    /// [file](Sink::file), and new [memory](Sink::memory), are refused: nothing can have begun there. What happened while it was away is missing there,
     /// but for the [sticky events](crate::EventLog::emit_sticky) that came meanwhile, and for what brings threads
     /// from where they were to where they are; one that has finished is said to stop there. That capabilities
     /// and sets have gone is not told. Nothing is told to a flight recorder, or to a sink that was not kept by
@@ -112,7 +113,8 @@ impl Sink {
         Sink(Arc::new(Mutex::new(Slot::Idle(delivery))))
     }
 
-    /// A new file, replacing one that is there.
+    /// A new file, replacing one that is there. It has no log that could be gone on with, so a log begins there with
+    /// [`Start::Header`]. A file that has one already is opened to be appended to, and is a [`writer`](Self::writer).
     ///
     /// # Errors
     /// Where the file cannot be made; the error names it.
@@ -125,7 +127,7 @@ impl Sink {
     pub fn file(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let file = File::create(path).map_err(|error| naming(path.display(), &error))?;
-        Ok(Sink::writer(file))
+        Ok(Sink::of(Delivery::new_and_empty(file)))
     }
 
     /// A connection to somebody who listens on a Unix socket. A write that takes longer than five
@@ -175,7 +177,9 @@ impl Sink {
         Ok(Sink::writer(stream))
     }
 
-    /// Memory, and a handle that gives what has been written so far. It grows without a bound.
+    /// Memory, and a handle that gives what has been written so far. It grows without a bound. A log begins there with
+    /// [`Start::Header`]: there is none that could be gone on with. (Blocks alone are taken by the handle, which is a
+    /// [`writer`](Self::writer), too.)
     ///
     /// ```
     /// let (sink, content) = ghc_eventlog::Sink::memory();
@@ -183,7 +187,7 @@ impl Sink {
     /// ```
     pub fn memory() -> (Self, MemoryContent) {
         let content = MemoryContent::default();
-        (Sink::writer(content.clone()), content)
+        (Sink::of(Delivery::new_and_empty(content.clone())), content)
     }
 
     /// Takes everything and keeps nothing: for a log that is there for its attached readers, or to

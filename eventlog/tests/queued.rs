@@ -2,7 +2,7 @@
 
 mod written;
 
-use ghc_eventlog::format::{CapNo, Event, LossCause};
+use ghc_eventlog::format::{CapNo, Event, Header, LossCause};
 use ghc_eventlog::{AttachOptions, Capability, EventLog, Policy, Previous, Sink, Start};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -201,6 +201,24 @@ fn redirecting_away_from_a_queued_sink_that_blocks_returns_and_it_goes_on_by_its
     assert_eq!(numbers(&before, 0), (0..1_000).collect::<Vec<_>>());
     let after = Written::read("queued-after", &after.bytes());
     assert_eq!(numbers(&after, 0), (1_000..2_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_queue_goes_on_with_a_log_that_the_program_has_begun() {
+    let log = patient(Sink::null());
+    let memory = Memory::default();
+    let header = Header::standard().encode();
+    memory.clone().write_all(&header).unwrap();
+    let queued = Sink::queued(memory.clone(), queue(1 << 30, LONG));
+    log.set_sink(queued, Previous::Close, Start::Continue)
+        .unwrap();
+    let mut capability = log.capability().unwrap();
+    emit_all(&mut capability, 0, 100);
+    drop(capability);
+    let statistics = log.stop().unwrap();
+    assert_eq!(statistics.lost().total(), 0);
+    let written = Written::read("queued-continued", &memory.content());
+    assert_eq!(numbers(&written, 0), (0..100).collect::<Vec<_>>());
 }
 
 #[test]

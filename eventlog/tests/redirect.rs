@@ -520,6 +520,39 @@ fn a_sink_has_one_log_and_one_header() {
     ));
 }
 
+#[test]
+fn a_sink_that_is_new_cannot_go_on_with_a_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new.eventlog");
+    let (first, before) = Sink::memory();
+    let log = EventLog::builder().sink(first).unwrap();
+    let mut capability = log.capability().unwrap();
+    capability.message("one");
+    for sink in [Sink::file(&path).unwrap(), Sink::memory().0] {
+        let refused = log.set_sink(sink.clone(), Previous::Close, Start::Continue);
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, SetSinkError::NotBegun));
+        assert!(refused.to_string().contains("needs a header"), "{refused}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), []);
+    // Nothing has changed, and the sink can still begin a log, and go on with that.
+    capability.message("two");
+    let file = Sink::file(&path).unwrap();
+    let set = |sink: &Sink, previous, start| log.set_sink(sink.clone(), previous, start);
+    set(&file, Previous::Close, Start::Continue).unwrap_err();
+    set(&file, Previous::Close, Start::Header).unwrap();
+    capability.message("three");
+    set(&Sink::null(), Previous::Keep, Start::Header).unwrap();
+    set(&file, Previous::Close, Start::Continue).unwrap();
+    capability.message("four");
+    drop(capability);
+    log.stop().unwrap();
+    let before = Written::read("redirect-not-begun", &before.bytes());
+    assert_eq!(before.messages(0), ["one", "two"]);
+    let after = Written::read("redirect-begun", &std::fs::read(&path).unwrap());
+    assert_eq!(after.messages(0), ["three", "four"]);
+}
+
 /// Calls its log when it is dropped.
 struct Parting {
     log: Arc<Mutex<Option<EventLog>>>,

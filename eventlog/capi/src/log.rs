@@ -87,7 +87,10 @@ impl LogObject {
         let outcome = outcome.map_err(|error| {
             let code = match &error {
                 SetSinkError::Stopped => Code::Stopped,
-                SetSinkError::InUse | SetSinkError::Closed | SetSinkError::Begun => Code::Used,
+                SetSinkError::InUse
+                | SetSinkError::Closed
+                | SetSinkError::Begun
+                | SetSinkError::NotBegun => Code::Used,
                 SetSinkError::Previous { .. } => Code::PreviousSink,
                 _ => Code::Sink,
             };
