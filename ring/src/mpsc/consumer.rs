@@ -113,7 +113,7 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         if self.position == self.limit {
-            self.refill(Reach::Line)?;
+            self.refill_line()?;
         }
         // SAFETY: the slots from `position` to `limit` hold items that are this half's (invariant
         // 1), and this one counts as moved once the position has passed it.
@@ -156,12 +156,25 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn read(&mut self) -> Result<ReadSlice<'_, T>, PopError> {
         // Always a fresh look, since more may have come than was known before.
-        self.refill(Reach::All)?;
+        self.refill_all()?;
         Ok(ReadSlice { consumer: self })
     }
 
-    /// Looks for items at `position`; on success `limit` is beyond it.
+    /// As [`refill`](Self::refill), to the end of a line.
     #[inline(never)]
+    fn refill_line(&mut self) -> Result<(), PopError> {
+        self.refill(Reach::Line)
+    }
+
+    /// As [`refill`](Self::refill), as far as there is anything.
+    #[inline(never)]
+    fn refill_all(&mut self) -> Result<(), PopError> {
+        self.refill(Reach::All)
+    }
+
+    /// Looks for items at `position`; on success `limit` is beyond it. Compiled into each of the two above, where it is
+    /// known how far the look goes.
+    #[inline(always)]
     fn refill(&mut self, reach: Reach) -> Result<(), PopError> {
         if self.position == self.limit && self.looks.are_put_off() && self.put_off(reach) {
             return Ok(());
@@ -233,6 +246,7 @@ impl<T> Consumer<T> {
 
     /// Goes to the next item, over slots that stay unused. Quiet: see [`Runs::quiet`]; locked: see
     /// [`Shared::take`].
+    #[inline(always)]
     fn find(&mut self, reach: Reach, quiet: bool, locked: bool) -> bool {
         loop {
             if self.chunk.is_some() {
@@ -267,6 +281,7 @@ impl<T> Consumer<T> {
 
     /// Moves `limit` beyond the items that are ready. Where there are none, moves both beyond the slots
     /// that stay unused.
+    #[inline(always)]
     fn scan(&mut self, reach: Reach, quiet: bool) {
         let runs = self.runs(quiet);
         // Here meanwhile: through memory, each look would wait for the one before.
@@ -379,7 +394,7 @@ impl<T> Consumer<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_chunk(&mut self) -> Result<OwnedChunk<T>, TakeError> {
-        self.refill(Reach::All)?;
+        self.refill_all()?;
         let runs = self.runs(self.is_closed());
         let Some(first) = self.chunk else {
             return Err(TakeError::Empty);
