@@ -17,6 +17,9 @@ use crate::units::{counted, size};
 /// The most bytes of a block, which is kept until it is whole.
 const MOST: usize = 256 << 20;
 
+/// Why recording ends at a fault.
+const BAD: &str = "the log is bad";
+
 /// Where a block's marker has its size, in bytes from the marker's start. A header may declare more behind its fields.
 const SIZE: Range<usize> = 10..14;
 
@@ -57,7 +60,7 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
                 if let Some(error) = hopeless(&whole.decoder) {
                     complain(source, &error);
                     outcome = Outcome::Bad;
-                    break "the log is bad";
+                    break BAD;
                 }
                 stream.next()
             }
@@ -90,7 +93,7 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
         if let Err(fault) = taken {
             complain(source, &fault);
             outcome = Outcome::Bad;
-            break "the log is bad";
+            break BAD;
         }
         if whole.ended {
             break "the log has ended";
@@ -99,7 +102,7 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
             let reason = format!("a block is longer than {}", size(MOST as u64));
             complain(source, &reason);
             outcome = Outcome::Bad;
-            break "the log is bad";
+            break BAD;
         }
     };
     let kept = whole.close_block();
@@ -129,7 +132,10 @@ pub(crate) fn run(args: &RecordArgs, out: &mut dyn Write) -> io::Result<Outcome>
         let kept = counted(kept, "event", "events");
         write!(out, "; of an unfinished block: {kept}")?;
     }
-    if left > 0 {
+    if why == BAD {
+        // Nobody has looked at how much that is.
+        write!(out, "; left out: all after the last whole event")?;
+    } else if left > 0 {
         let left = counted(left, "byte", "bytes");
         write!(out, "; left out: {left} after the last whole event")?;
     }

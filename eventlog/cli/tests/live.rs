@@ -511,6 +511,13 @@ fn record_keeps_what_is_before_a_fault_inside_of_a_block() {
         fs::write(&bad, &bytes).unwrap();
         let ran = run(["record", path(&bad), "-o", path(&file)]);
         assert_eq!(ran.code, 1);
+        let told = "  the log is bad; ";
+        let left = "left out: all after the last whole event\n";
+        let told = match kept {
+            0 => format!("{told}{left}"),
+            _ => format!("{told}of an unfinished block: {kept} events; {left}"),
+        };
+        assert!(ran.out.ends_with(&told), "{}", ran.out);
         bytes[at..at + 2].copy_from_slice(&good);
         assert!(fs::read(&file).unwrap() == mended(&bytes, at), "{kept}");
         let shown = run(["show", path(&file)]);
