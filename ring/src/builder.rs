@@ -115,7 +115,8 @@ impl Builder {
     ///
     /// One chunk more is added than the capacity needs, so that an item is never refused while
     /// fewer than `capacity` are in the ring, wherever in its chunks they lie. (Long contiguous
-    /// reservations can leave slots unused; only those can eat into this promise.)
+    /// reservations can leave slots unused; only those can eat into this promise.) With a capacity of zero no ring is
+    /// made ([`BuildError::ZeroCapacity`]).
     ///
     /// ```
     /// let (producer, _consumer) = chunkring::Builder::with_capacity(1000).spsc::<u64>()?;
@@ -387,7 +388,7 @@ impl Builder {
                 chunks,
             } => (0, chunks),
             Shape::Exact { chunk_len, chunks } => (kind.round_up(chunk_len), chunks),
-            Shape::Capacity(0) => (0, 1),
+            Shape::Capacity(0) => return Err(BuildError::ZeroCapacity),
             Shape::Capacity(capacity) => {
                 let by_bytes = (DEFAULT_CHUNK_BYTES / item_size.max(1)).max(32);
                 // Small rings get several chunks all the same: room comes back by chunks.

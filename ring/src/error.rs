@@ -415,6 +415,8 @@ pub enum BuildError {
     ZeroChunkLen,
     /// A ring of no chunks was asked for.
     ZeroChunks,
+    /// A ring of [capacity](crate::Builder::with_capacity) zero was asked for.
+    ZeroCapacity,
     /// A chunk would have more slots than one can have: with its items it must stay within `isize::MAX`
     /// bytes, and in a ring for several producers within 2^24 slots.
     ChunkTooLong {
@@ -464,6 +466,7 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::ZeroChunkLen => f.write_str("a chunk needs at least 1 slot, not 0"),
             BuildError::ZeroChunks => f.write_str("a ring needs at least 1 chunk, not 0"),
+            BuildError::ZeroCapacity => f.write_str("a ring's capacity is at least 1 item, not 0"),
             BuildError::ChunkTooLong { chunk_len, max } => write!(
                 f,
                 "a chunk of such a ring can have at most {max} slots, not {chunk_len}"

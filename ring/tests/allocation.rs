@@ -190,7 +190,7 @@ fn an_impossible_shape_is_refused_before_anything_is_allocated() {
             (Builder::new(4, 0), BuildError::ZeroChunks),
             (Builder::new(0, 0), BuildError::ZeroChunkLen),
             (Builder::new(0, usize::MAX), BuildError::ZeroChunkLen),
-            (Builder::with_capacity(0), BuildError::ZeroChunkLen),
+            (Builder::with_capacity(0), BuildError::ZeroCapacity),
         ] {
             assert_eq!(refused::<u8>(&builder.preallocate(preallocate)), error);
         }

@@ -15,8 +15,11 @@ fn a_ring_of_no_slots_is_refused() {
         Builder::new(1, 0).ring::<u8>().unwrap_err(),
         BuildError::ZeroChunks
     );
-    assert_eq!(bounded::<u8>(0).unwrap_err(), BuildError::ZeroChunkLen);
-    assert_eq!(bounded::<()>(0).unwrap_err(), BuildError::ZeroChunkLen);
+    let refused = bounded::<u8>(0).unwrap_err();
+    assert_eq!(refused, BuildError::ZeroCapacity);
+    let told = "a ring's capacity is at least 1 item, not 0";
+    assert_eq!(refused.to_string(), told);
+    assert_eq!(bounded::<()>(0).unwrap_err(), BuildError::ZeroCapacity);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn each_predicate_of_an_error_is_true_for_exactly_one_variant() {
 
 #[test]
 fn every_error_says_something_of_its_own() {
-    let errors: [Box<dyn Error>; 14] = [
+    let errors: [Box<dyn Error>; 15] = [
         Box::new(PushError::Full(())),
         Box::new(PushError::Closed(())),
         Box::new(PopError::Empty),
@@ -85,6 +85,7 @@ fn every_error_says_something_of_its_own() {
         }),
         Box::new(BuildError::ZeroChunkLen),
         Box::new(BuildError::ZeroChunks),
+        Box::new(BuildError::ZeroCapacity),
         Box::new(BuildError::OutOfMemory),
         Box::new(BuildError::ChunkTooLong {
             chunk_len: 33,
@@ -111,11 +112,11 @@ fn every_error_says_something_of_its_own() {
         assert!(error.source().is_none());
     }
     assert!(errors[6].to_string().contains('9') && errors[6].to_string().contains('8'));
-    for error in &errors[10..] {
+    for error in &errors[11..] {
         let text = error.to_string();
         assert!(text.contains("33") && text.contains("32"), "{text}");
     }
-    for error in &errors[12..] {
+    for error in &errors[13..] {
         assert!(error.to_string().contains('5'), "{error}");
     }
 }
