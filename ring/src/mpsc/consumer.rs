@@ -630,7 +630,8 @@ impl<T> Consumer<T> {
     }
 
     /// Whether a producer would be refused a slot now for want of a chunk, or
-    /// [overwrite](crate::Policy::Overwrite) one.
+    /// [overwrite](crate::Policy::Overwrite) one. Not whether there is memory for a chunk: see the producers'
+    /// [`is_full`](super::Producer::is_full).
     ///
     /// ```
     /// let (mut producer, consumer) = chunkring::Builder::new(1, 1).mpsc()?;

@@ -499,8 +499,8 @@ impl<T> Producer<T> {
     }
 
     /// Whether a [`push`](Self::push) would be refused now for want of a chunk, or
-    /// [overwrite](crate::Policy::Overwrite) one. (That the allocator may refuse one cannot be known
-    /// beforehand.)
+    /// [overwrite](crate::Policy::Overwrite) one. It knows the chunks alone: where the [pool](crate::Pool)'s budget
+    /// or the allocator refuses the memory for one, this is false and yet each push is refused.
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(1, 1).mpsc()?;
@@ -515,7 +515,8 @@ impl<T> Producer<T> {
 
     /// Slots that could be pushed to at the moment of the call: the rest of the current chunk and the
     /// chunks not in use. Another producer may be there first. Usually less than capacity minus length,
-    /// since room comes back a chunk at a time.
+    /// since room comes back a chunk at a time. It knows the chunks alone: not that the [pool](crate::Pool)'s budget or
+    /// the allocator will refuse the memory for one, even where the budget has no room for a single chunk.
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).mpsc()?;

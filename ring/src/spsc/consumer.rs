@@ -729,7 +729,8 @@ impl<T> Consumer<T> {
         self.len() == 0
     }
 
-    /// Whether the producer would be refused a slot now for want of a chunk, or would overwrite one.
+    /// Whether the producer would be refused a slot now for want of a chunk, or would overwrite one. Not whether
+    /// there is memory for a chunk: see the producer's [`is_full`](super::Producer::is_full).
     ///
     /// ```
     /// let (mut producer, consumer) = chunkring::Builder::new(1, 1).spsc()?;

@@ -526,7 +526,8 @@ impl<T> Producer<T> {
     }
 
     /// Whether a [`push`](Self::push) would be refused now for want of a chunk, or would overwrite one.
-    /// (That the allocator may refuse one cannot be known beforehand.)
+    /// It knows the chunks alone: where the [pool](crate::Pool)'s budget or the allocator refuses the memory for one,
+    /// this is false and yet each push is refused.
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(1, 1).spsc()?;
@@ -542,8 +543,9 @@ impl<T> Producer<T> {
     /// Slots that can be pushed to now, however slow the consumer is, unless the ring is made smaller
     /// meanwhile: the rest of the current chunk and the chunks not in use, those included that the ring may
     /// [grow](crate::Policy::Grow) by; not those that it would have to overwrite. Usually less than
-    /// capacity minus length, since room comes back a chunk at a time. (That the allocator may refuse a chunk, or the consumer end, cannot be known
-    /// beforehand.)
+    /// capacity minus length, since room comes back a chunk at a time. It knows the chunks alone: not that the
+    /// [pool](crate::Pool)'s budget or the allocator will refuse the memory for one, even where the budget has no room
+    /// for a single chunk, nor that the consumer will end.
     ///
     /// ```
     /// let (mut producer, _consumer) = chunkring::Builder::new(4, 2).spsc()?;

@@ -328,7 +328,8 @@ impl<P: Push> Producer<P> {
         self.len() == 0
     }
 
-    /// Whether a [`push`](Self::push) would be refused now for want of a chunk.
+    /// Whether a [`push`](Self::push) would be refused now for want of a chunk; see the polling half's
+    /// [`is_full`](spsc::Producer::is_full) for what it does not know.
     ///
     /// ```
     /// use chunkring::{Builder, wait};

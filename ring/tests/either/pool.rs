@@ -528,3 +528,12 @@ fn no_chunk_is_used_beyond_its_memory_while_lengths_change_under_load() {
     pool.trim();
     assert_eq!((pool.used(), bank.blocks_out()), (0, 0));
 }
+
+#[test]
+fn a_producer_knows_its_chunks_and_not_what_memory_there_is_for_them() {
+    let pool = Pool::new(1).unwrap();
+    let (mut producer, _consumer) = Builder::new(8, 2).pool(&pool).ring::<u8>().unwrap();
+    assert_eq!((producer.free_slots(), producer.is_full()), (16, false));
+    assert_eq!(producer.push(1), Err(PushError::Full(1)));
+    assert_eq!((producer.free_slots(), producer.is_full()), (16, false));
+}
