@@ -159,7 +159,12 @@ impl State {
     ) -> Arc<BufferControl> {
         let control = Arc::new(BufferControl { kind, ring, stock });
         control.set_policy(self.policy, shape);
-        self.buffers.retain(|buffer| buffer.strong_count() != 0);
+        if self.buffers.len() == self.buffers.capacity() {
+            self.buffers.retain(|buffer| buffer.strong_count() != 0);
+            // The next look at all of them is when as many have come again: a look for each that comes would make
+            // many take a time that grows with their square.
+            self.buffers.reserve(self.buffers.len() + 1);
+        }
         self.buffers.push(Arc::downgrade(&control));
         control
     }
