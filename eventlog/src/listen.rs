@@ -62,7 +62,19 @@ pub enum Address {
 /// assert_eq!(&beginning, b"hdrb");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// One that nothing keeps serves nobody; the compiler warns of it:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// use ghc_eventlog::{Address, AttachOptions, EventLog, Sink};
+///
+/// let log = EventLog::builder().sink(Sink::null())?;
+/// log.listen(Address::Tcp(([127, 0, 0, 1], 0).into()), AttachOptions::default())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
+#[must_use = "the socket is closed when this is dropped"]
 pub struct Listener {
     address: Address,
     door: Arc<Door>,

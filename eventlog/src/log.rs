@@ -460,6 +460,7 @@ fn check(buffer_size: usize) -> Result<(), StartError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "the log is stopped when its last handle is dropped"]
 pub struct EventLog(Arc<Handle>);
 
 impl EventLog {

@@ -62,6 +62,7 @@ use std::time::{Duration, Instant};
 /// One profiler for a log: with two of them each tick and each byte is told twice. A profiler that is dropped is
 /// [stopped](Self::stop). It keeps no log from being stopped; once that is, it writes nothing any more.
 #[derive(Debug)]
+#[must_use = "the profiler is stopped when this is dropped"]
 pub struct Profiler {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
