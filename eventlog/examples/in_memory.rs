@@ -33,6 +33,9 @@ fn main() -> Outcome<()> {
 
     let workers: Result<Vec<_>, _> = (1..=WORKERS).map(|_| log.capability()).collect();
     let workers = workers?;
+    let statistics = log.statistics();
+    let buffers = statistics.capabilities.iter().chain([&statistics.shared]);
+    let buffers = buffers.map(|buffer| buffer.memory).sum::<usize>();
     let account = Mutex::new(0);
     thread::scope(|scope| {
         for (number, capability) in (1..).zip(workers) {
@@ -44,10 +47,11 @@ fn main() -> Outcome<()> {
     let pauses = watcher.join().map_err(|_| "the watcher panicked")??;
     pauses.print();
     println!(
-        "{} events, {} lost, {} in memory at most",
+        "{} events, {} lost; a budget of {} for chunks, and buffers that began with {}",
         statistics.events(),
         statistics.lost().total(),
-        size(BUDGET)
+        size(BUDGET),
+        size(buffers)
     );
     Ok(())
 }

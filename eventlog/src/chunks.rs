@@ -283,6 +283,12 @@ impl Sink {
     /// budget, so that nothing is lost. So is what tells of a buffer's losses before a chunk of it, 206 bytes at most. (Where the budget is exceeded already, no reader can be attached.) What happens when the budget is used up says `when_full`. Next to the budget there are the
     /// [buffers](Builder::buffer_size), and up to 16 chunks for each, that have come back and are used again.
     ///
+    /// **A burst** is bounded by the [buffers](Builder::buffer_size), not by the budget: a buffer that threads fill
+    /// faster than the collector comes loses events, as its [policy](Builder::policy) says, and counts them as
+    /// [full](crate::Lost::full), however much of the budget is free. Larger buffers take more, and with
+    /// [`Policy::Grow`](crate::Policy::Grow) a buffer grows to its bound first. What the budget refuses stays in the
+    /// buffers, and is counted so, too, when these are full.
+    ///
     /// **A chunk comes** when a thread has filled it, at [`EventLog::flush`], and when the log is stopped or
     /// redirected. The flush interval alone cuts none off, which would copy it, unless a
     /// [reader](EventLog::attach) is attached, which is not to wait. A flush for which the budget
@@ -322,7 +328,10 @@ impl Sink {
 }
 
 impl Builder {
-    /// Starts a log that is kept in memory, within `budget` bytes, as [`Sink::chunks`] tells.
+    /// Starts a log that is kept in memory, within `budget` bytes, as [`Sink::chunks`] tells. The memory of the
+    /// [buffers](Self::buffer_size) comes on top, and their size and [policy](Self::policy) bound what a burst may
+    /// take: what does not fit before the collector comes is lost and counted as [full](crate::Lost::full), however
+    /// much of the budget is free.
     ///
     /// # Errors
     /// As for [`sink`](Self::sink).

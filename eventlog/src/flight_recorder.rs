@@ -72,6 +72,10 @@ impl Sink {
     /// they were forgotten, up to 64 MiB; and the [buffers](Builder::buffer_size), with up to 16 chunks for each
     /// that are used again. Threads that emit notice nothing of it.
     ///
+    /// What is bounded by the buffers and not by `keep` is a burst: a buffer that is filled faster than the collector
+    /// comes loses events, as its [policy](Builder::policy) says ([full](crate::Lost::full), where it drops the newest).
+    /// Larger buffers, or [`Policy::Grow`](crate::Policy::Grow), take more.
+    ///
     /// ```
     /// use ghc_eventlog::{EventLog, Keep, Sink};
     ///
@@ -90,7 +94,8 @@ impl Sink {
 }
 
 impl Builder {
-    /// Starts a log whose newest part is kept in memory, as [`Sink::flight_recorder`] tells.
+    /// Starts a log whose newest part is kept in memory, as [`Sink::flight_recorder`] tells. The memory of the
+    /// [buffers](Self::buffer_size) comes on top, and they, not `keep`, bound what a burst may take without loss.
     ///
     /// # Errors
     /// As for [`sink`](Self::sink).

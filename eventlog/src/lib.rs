@@ -128,6 +128,11 @@
 //!
 //! Both are [sinks](Sink): a running log can be redirected to them and away from them.
 //!
+//! The budget is for what the collector has taken. The [buffers](Builder::buffer_size) come on top, and it is they that
+//! bound a burst: one that threads fill faster than the collector comes loses events, counted as
+//! [full](Lost::full), while the budget may be hardly used. [`Builder::buffer_size`] makes room for more, and
+//! [`Policy::Grow`] lets a buffer grow to a bound before anything is lost.
+//!
 //! # Reading
 //!
 //! [`format::Decoder`] reads logs of GHC 6.12 to 9.12 and of this crate, in pieces of any size:

@@ -652,7 +652,9 @@ impl EventLog {
     }
 
     /// Writes to the sink, and flushes it, every event that was emitted before the call, by this
-    /// thread or in a way that this thread knows of. Waits for the sink.
+    /// thread or in a way that this thread knows of. Waits for the sink. When the log has been [stopped](Self::stop)
+    /// there is nothing more to write: this offers the sink again what it has refused of the log's end, and is fine
+    /// where it has all.
     ///
     /// # Errors
     /// The sink's. Nothing is lost by it: what the sink did not take is offered again later. Also

@@ -61,6 +61,9 @@ impl EventLog {
     /// Of a [relayed](crate::Builder::relayed) log this is the budget for all writes, in force at once; memory that
     /// is kept beyond it is freed, and what is handed over already stays.
     ///
+    /// When the log has been [stopped](Self::stop) no event goes into a buffer any more: this is fine then, and of no
+    /// use.
+    ///
     /// # Errors
     /// [`ResizeError`] where the size is out of bounds, which it names, or memory cannot be had. Nothing
     /// has been changed then.

@@ -52,6 +52,7 @@ fn a_stopped_log_stays_stopped() {
     log.message("after");
     assert_eq!(log.capability().unwrap_err(), CapabilityError::Stopped);
     log.flush().unwrap();
+    log.resize(1 << 20).unwrap();
     let second = log.stop().unwrap();
     assert_eq!(second.elapsed, first.elapsed);
     assert_eq!(second.capabilities[0].events, 1);
