@@ -73,7 +73,7 @@ pub(crate) fn run(args: &FlamegraphArgs, out: &mut dyn Write) -> io::Result<Outc
 }
 
 fn write(file: &str, output: &Path, picture: &[u8]) -> io::Result<()> {
-    if file != "-" && same_file(Path::new(file), output)? {
+    if same_file(Path::new(file), output)? {
         return Err(io::Error::other("the graph would overwrite the log"));
     }
     let mut output = BufWriter::new(File::create(output)?);

@@ -222,6 +222,7 @@ fn standard_input_is_not_overwritten_while_it_is_read() {
     for (verb, source) in [
         ("replay", data("capture-plain.writes")),
         ("record", data("user-only.eventlog")),
+        ("flamegraph", data("heap-hc-prof.eventlog")),
     ] {
         let bytes = fs::read(source).unwrap();
         let file = dir.path().join(verb);
