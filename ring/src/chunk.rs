@@ -85,7 +85,14 @@ impl<T> Form<T> {
         // A block has an address behind its last slot also where slots take nothing.
         let before = before.min(Self::MOST_BYTES - Self::align());
         // A multiple of the alignment, which the first slot needs.
-        (before - before % Self::align()).saturating_sub(size_of::<Head>() + self.flag_size)
+        let most =
+            (before - before % Self::align()).saturating_sub(size_of::<Head>() + self.flag_size);
+        // Behind flags it takes whole lines.
+        if self.flag_size == 0 {
+            most
+        } else {
+            most - most % LINE
+        }
     }
 
     /// Bytes from the block's start to the first slot of a chunk of `len`.

@@ -119,9 +119,9 @@ impl Looks {
             Reach::Line if full => self.pauses.saturating_sub(LESS),
             Reach::Line => (self.pauses + MORE).min(MOST_BEFORE_A_LOOK),
             Reach::All if runs > ENOUGH => self.pauses / 2,
-            Reach::All if runs < many(chunk_len) && !full => {
-                (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK)
-            }
+            // Whoever takes complete chunks is not to wait for what a pop has found once.
+            Reach::All if full => self.pauses.saturating_sub(LESS),
+            Reach::All if runs < many(chunk_len) => (2 * self.pauses).clamp(1, MOST_BEFORE_A_LOOK),
             Reach::All => self.pauses,
         };
     }
@@ -261,6 +261,17 @@ mod tests {
             looks.found(Reach::All, 1, len, false);
             assert_eq!(looks.pauses, 0);
         }
+    }
+
+    #[test]
+    fn complete_chunks_are_not_waited_for_because_a_pop_has_found_few() {
+        let mut looks = Looks::default();
+        looks.found(Reach::Line, 2, 128, false);
+        assert_eq!(looks.pauses, MORE);
+        for _ in 0..MORE {
+            looks.found(Reach::All, 90, 128, true);
+        }
+        assert_eq!(looks.pauses, 0);
     }
 
     #[test]

@@ -68,8 +68,9 @@ pub struct Consumer<T> {
     end: usize,
     /// Slots from `end` to the end of the current chunk's range.
     hole: usize,
-    /// The tail as it was seen when a chunk was entered or found complete; not ahead of the position where all that it
-    /// told of has been taken. Of no meaning in a ring that can be overwritten.
+    /// The tail as it was seen when the current chunk was entered, or later; not ahead of the position where all that
+    /// it told of has been taken, and never behind the current chunk's start. Of no meaning in a ring that can be
+    /// overwritten.
     tail: usize,
     /// Sequence number of the chunk to be entered next; in a ring that can be overwritten, of the next one
     /// to be given back.
@@ -280,13 +281,19 @@ impl<T> Consumer<T> {
     /// later. See [`heels`].
     #[inline(always)]
     fn refill_in_stream(&mut self) -> Result<(), PopError> {
-        if self.sees_further() {
-            return self.refill_at_boundary(self.tail);
-        }
-        if let Err(error) = self.refill() {
+        let sees_further = self.sees_further();
+        let found = if sees_further {
+            self.refill_at_boundary(self.tail)
+        } else {
+            self.refill()
+        };
+        if found.is_err() {
             self.heels.lose();
-            return Err(error);
         }
+        if sees_further {
+            return found;
+        }
+        found?;
         if self.has_found_few() {
             let pauses = heels::pauses_for::<T>(self.end.wrapping_sub(self.stop_position));
             self.look_again(pauses)?;
@@ -408,6 +415,7 @@ impl<T> Consumer<T> {
                         PopError::Empty
                     });
                 }
+                self.tail = tail;
             }
             if !self.in_chunk {
                 self.enter(tail);
@@ -471,6 +479,8 @@ impl<T> Consumer<T> {
         let first = entry.first.load(Ordering::Relaxed);
         let start = entry.start.load(Ordering::Relaxed);
         debug_assert!(!first.is_null(), "the chunk's entry is seen");
+        // Else it could fall behind until its distance to the position wraps around.
+        debug_assert_eq!(tail, self.tail, "the tail is remembered");
         debug_assert_eq!(
             start, self.stop_position,
             "chunks follow each other without a gap"

@@ -26,11 +26,11 @@
 //!
 //! # Pace
 //!
-//! Two halves that run at once take the same cache lines from each other. So a consumer looks for new items only where it
-//! has taken all that its last look has told of. Where it catches its producer up again and again, and finds fewer
+//! Two halves that run at once take the same cache lines from each other. So a [`pop`](Consumer::pop) looks for new items only
+//! where all is taken that the last look has told of, and a [`read`](Consumer::read) that goes on to the next chunk does, too. Where it catches its producer up again and again, and finds fewer
 //! items than sixteen cache lines hold, it lets some pause instructions pass and looks once more: in a
-//! [`pop`](Consumer::pop) one for each line that its chunk may still give, sixteen at the most (half a microsecond,
-//! about), and four in a [`read`](Consumer::read). In the midst of such a stream a `read` that finds nothing looks up to
+//! [`pop`](Consumer::pop) one for each line that its chunk may still give, sixteen at the most (some half a
+//! microsecond), and four in a [`read`](Consumer::read). In the midst of such a stream a `read` that finds nothing looks up to
 //! three times more, with four pauses before each; a `pop` that finds nothing says so at once. The first look after one that found nothing is never put
 //! off, so who waits for a single item has it as soon as it is there; and where nothing came
 //! meanwhile, looks without a pause follow, twice as many each time. A consumer also writes a byte into each cache line of

@@ -80,6 +80,7 @@ fn a_headroom_as_large_as_the_refusal_names_can_be_had_and_one_byte_more_is_refu
         );
         let (mut producer, _consumer) = make(max).unwrap();
         assert!(producer.chunk_len() >= chunk_len);
+        assert!(producer.control().max_chunk_len() >= chunk_len);
         // The pool is asked for a block that can be, and has none.
         assert!(producer.reserve(chunk_len).unwrap_err().is_full());
     }

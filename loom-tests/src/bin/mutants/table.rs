@@ -1507,18 +1507,33 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         nth: None,
         replace: "self.tail != self.stop_position",
         bound: 2,
-        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        fate: KilledBy(&["publication::items_of_a_chunk_already_entered_are_seen_whole"]),
         why: "slots are taken for items that an old look has told of and that were taken since",
     },
     Mutant {
         name: "seen_tail_one_too_far",
         file: CONSUMER,
-        find: "            self.tail = tail;",
+        find: "overwritable {
+            self.tail = tail;",
         nth: None,
-        replace: "            self.tail = tail.wrapping_add(1);",
+        replace: "overwritable {
+            self.tail = tail.wrapping_add(1);",
         bound: 2,
         fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
         why: "a chunk is entered of which no look has told",
+    },
+    Mutant {
+        name: "seen_tail_not_of_the_second_look",
+        file: CONSUMER,
+        find: "                self.tail = tail;
+            }
+            if !self.in_chunk {",
+        nth: None,
+        replace: "            }
+            if !self.in_chunk {",
+        bound: 2,
+        fate: KilledBy(&["boundary::every_push_needs_a_chunk"]),
+        why: "what is remembered falls behind, in the end by half of all positions, and then seems to be ahead",
     },
     Mutant {
         name: "seen_tail_where_chunks_are_overwritten",

@@ -4,7 +4,7 @@
 //! its producer always comes to the line that is just being filled, takes it away for an item or two, and
 //! takes the tail's line away with each look. A moment later the same look finds many more items, and
 //! the producer was not disturbed meanwhile. So a look that finds little in the middle of a stream is
-//! followed by a few pauses (half a microsecond, at the most) and another look.
+//! followed by a few pauses (some half a microsecond, at the most) and another look.
 //!
 //! Whoever reads in place takes all that is ready, and so finds nothing where who pops finds little. In the
 //! middle of a stream that is followed by a few more looks as well: it is soon over, as a rule, and who was told of it
