@@ -2,24 +2,11 @@
 
 mod support;
 
-use support::run;
+use support::{VERBS, run};
 
 #[test]
 fn every_verb_has_help_with_examples_and_exit_codes() {
-    for verb in [
-        "check",
-        "show",
-        "stats",
-        "tail",
-        "record",
-        "merge",
-        "split",
-        "replay",
-        "flamegraph",
-        "renumber",
-        #[cfg(target_os = "linux")]
-        "objects",
-    ] {
+    for &verb in VERBS {
         let ran = run([verb, "--help"]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let example = format!("Examples:\n  eventlog {verb} ");
@@ -33,18 +20,8 @@ fn every_verb_has_help_with_examples_and_exit_codes() {
     }
     let ran = run(["--help"]);
     assert_eq!(ran.code, 0);
-    for verb in [
-        "check",
-        "show",
-        "stats",
-        "tail",
-        "record",
-        "replay",
-        "flamegraph",
-        "renumber",
-        "Exit codes:",
-    ] {
-        assert!(ran.out.contains(verb));
+    for &wanted in VERBS.iter().chain(&["Exit codes:"]) {
+        assert!(ran.out.contains(wanted), "{wanted}");
     }
 }
 

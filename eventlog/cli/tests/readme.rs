@@ -3,23 +3,9 @@
 mod support;
 
 use std::process::{Command, Stdio};
-use support::{Ran, data, run};
+use support::{Ran, VERBS, data, run};
 
 const README: &str = include_str!("../README.md");
-
-const VERBS: [&str; 11] = [
-    "check",
-    "show",
-    "stats",
-    "tail",
-    "record",
-    "merge",
-    "split",
-    "replay",
-    "flamegraph",
-    "renumber",
-    "objects",
-];
 
 /// The words of a text that look like long options.
 fn options(text: &str) -> Vec<&str> {
@@ -63,7 +49,7 @@ fn its_examples_are_what_the_command_prints() {
 
 #[test]
 fn it_has_every_verb_with_its_options_and_no_others() {
-    for verb in VERBS {
+    for &verb in VERBS {
         let row = format!("| `eventlog {verb} ");
         let row = README.lines().find(|line| line.starts_with(&row));
         let row = row.unwrap_or_else(|| panic!("no row for {verb}"));

@@ -7,6 +7,22 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// What the command can do on this system.
+pub(crate) const VERBS: &[&str] = &[
+    "check",
+    "show",
+    "stats",
+    "tail",
+    "record",
+    "merge",
+    "split",
+    "replay",
+    "flamegraph",
+    "renumber",
+    #[cfg(target_os = "linux")]
+    "objects",
+];
+
 pub(crate) const LOGS: [&str; 9] = [
     "binary",
     "heap-hT",
